@@ -8,20 +8,22 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // Owners is what AdoptionLetters reads about the key and the account's members.
 type Owners interface {
-	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
-	ListMembers(ctx context.Context, id account.ID) ([]store.Member, error)
-	ListMemberships(ctx context.Context, id account.UserID) ([]store.Membership, error)
-	LoadSettings(ctx context.Context, id account.ID) (store.Settings, error)
+	LoadKey(ctx context.Context, id account.KeyID) (accountdb.Key, error)
+	ListMembers(ctx context.Context, id account.ID) ([]peopledb.Member, error)
+	ListMemberships(ctx context.Context, id account.UserID) ([]peopledb.Membership, error)
+	LoadSettings(ctx context.Context, id account.ID) (accountdb.Settings, error)
 }
 
 // Sealer turns a mail into an outbox row.
 type Sealer interface {
-	Prepare(l outbox.Mail) (store.NewMail, error)
+	Prepare(l outbox.Mail) (maildb.NewMail, error)
 }
 
 // AdoptionLetters writes the mails that tell an account's owners of an adopted key.
@@ -38,7 +40,7 @@ var _ AdoptionMails = (*AdoptionLetters)(nil)
 // them.
 //
 //nolint:gocritic // a copy does no harm
-func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error) {
+func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]maildb.NewMail, error) {
 	key, err := l.Owners.LoadKey(ctx, a.Key)
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]stor
 	}
 	by := ""
 	for i := range members {
-		if members[i].User == a.User && members[i].Role == store.RoleOwner {
+		if members[i].User == a.User && members[i].Role == peopledb.RoleOwner {
 			by = members[i].Email.Address()
 		}
 	}
@@ -66,9 +68,9 @@ func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]stor
 		return nil, err
 	}
 	told := notify.KeyAdopted{Prefix: key.Prefix, Account: name, By: by, At: l.Now(), Link: l.URL + "/agents"}
-	var mails []store.NewMail
+	var mails []maildb.NewMail
 	for i := range members {
-		if members[i].Role != store.RoleOwner {
+		if members[i].Role != peopledb.RoleOwner {
 			continue
 		}
 		mail, err := l.Sealer.Prepare(outbox.Mail{

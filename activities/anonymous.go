@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // One run sweeps at most maxAnonymous pages of anonymous keys and leaves the rest to the next run.
@@ -24,8 +25,8 @@ const maxUnrecorded = time.Hour
 // watermark lags by more than maxUnrecorded.
 func (p *Partitions) sweepAnonymous(ctx context.Context, in *PartitionUpkeep,
 	today time.Time,
-) (store.SweptKeys, error) {
-	var done store.SweptKeys
+) (accountdb.SweptKeys, error) {
+	var done accountdb.SweptKeys
 	if in.KeepUnusedKeyDays <= 0 || in.KeepIdleKeyDays <= 0 {
 		return done, nil
 	}
@@ -36,7 +37,7 @@ func (p *Partitions) sweepAnonymous(ctx context.Context, in *PartitionUpkeep,
 	if err != nil {
 		return done, err
 	}
-	sweep := store.AnonymousSweep{
+	sweep := accountdb.AnonymousSweep{
 		MadeBefore: today.AddDate(0, 0, -in.KeepUnusedKeyDays), UsedBefore: today.AddDate(0, 0, -in.KeepIdleKeyDays),
 		RetiredBefore: today.AddDate(0, 0, -retiredForDays),
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -25,7 +27,7 @@ type visitors struct {
 	store *store.Store
 	db    *pgx.Conn
 	clock *testkit.Clock
-	swept store.SweptKeys
+	swept accountdb.SweptKeys
 }
 
 func visited(t *testing.T) *visitors {
@@ -53,15 +55,15 @@ func (v *visitors) must(err error) {
 
 // key creates an anonymous key that is this old and was last used this long ago; 0 means never
 // used.
-func (v *visitors) key(made, used time.Duration) store.Key {
+func (v *visitors) key(made, used time.Duration) accountdb.Key {
 	v.t.Helper()
 	id := account.NewKeyID()
 	digest := make([]byte, 32)
 	copy(digest, id.UUID[:])
-	_, key, err := v.store.CreateDoorKey(v.ctx, store.NewAccount{
-		ID: account.NewID(), Kind: store.KindDoor, Plan: plan.Door1,
+	_, key, err := v.store.CreateDoorKey(v.ctx, accountdb.NewAccount{
+		ID: account.NewID(), Kind: accountdb.KindDoor, Plan: plan.Door1,
 	},
-		store.NewKey{
+		accountdb.NewKey{
 			ID: id, Digest: digest, Prefix: "cag_12345678", Door: account.DoorPublic,
 			Daily: plan.Must(plan.Door1).DailyQuota(),
 		})
@@ -74,7 +76,7 @@ func (v *visitors) key(made, used time.Duration) store.Key {
 	return key
 }
 
-func (v *visitors) use(key *store.Key, at time.Time) {
+func (v *visitors) use(key *accountdb.Key, at time.Time) {
 	v.t.Helper()
 	line := account.UsageLine{
 		Key: key.ID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
@@ -112,7 +114,7 @@ func (v *visitors) sweep() activities.PartitionReport {
 
 func (v *visitors) sweepOnly() activities.PartitionReport {
 	v.t.Helper()
-	p := &activities.Partitions{Store: v.store, Now: v.clock.Now, OnSwept: func(n store.SweptKeys) {
+	p := &activities.Partitions{Store: v.store, Now: v.clock.Now, OnSwept: func(n accountdb.SweptKeys) {
 		v.swept.Retired, v.swept.Deleted, v.swept.Accounts = v.swept.Retired+n.Retired, v.swept.Deleted+n.Deleted,
 			v.swept.Accounts+n.Accounts
 	}}
@@ -122,7 +124,7 @@ func (v *visitors) sweepOnly() activities.PartitionReport {
 }
 
 // stands returns the state of a key (active, revoked or gone) and whether its account exists.
-func (v *visitors) stands(k *store.Key) string {
+func (v *visitors) stands(k *accountdb.Key) string {
 	v.t.Helper()
 	state := "gone"
 	found, err := v.store.LoadKey(v.ctx, k.ID)
@@ -146,8 +148,9 @@ func TestUpkeep_SweepsAnonymousKeysThatNobodyUses(t *testing.T) {
 	_, err := v.db.Exec(v.ctx, `INSERT INTO packs (id, account_id, kind, units, origin, granted_at, expires_at)
 VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 year')`, packed.Account.UUID)
 	v.must(err)
-	_, _, err = v.store.CreateTicket(v.ctx, store.NewTicket{
-		Writer: store.Writer{Account: ticketed.Account, Key: ticketed.ID, Channel: "api"}, Subject: "x", Message: "y",
+	_, _, err = v.store.CreateTicket(v.ctx, supportdb.NewTicket{
+		Writer: supportdb.Writer{Account: ticketed.Account, Key: ticketed.ID, Channel: "api"}, Subject: "x",
+		Message:  "y",
 		Category: "other", Priority: "normal", At: v.clock.Now(),
 	})
 	v.must(err)
@@ -160,7 +163,7 @@ VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 y
 	if len(pushes) != 2 {
 		t.Errorf("the meter is told of %d keys, want both that were retired", len(pushes))
 	}
-	for name, want := range map[*store.Key]string{
+	for name, want := range map[*accountdb.Key]string{
 		&never: "revoked", &young: "active", &idle: "revoked", &used: "active", &ticketed: "active", &packed: "active",
 	} {
 		if got := v.stands(name); got != want {
@@ -178,7 +181,7 @@ VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 y
 	if got := v.sweep(); got.KeysRetired != 0 || got.KeysDeleted != 2 || got.AccountsDeleted != 1 {
 		t.Errorf("a day later the sweep did %+v, want both keys deleted and the account without usage", got)
 	}
-	for key, want := range map[*store.Key]string{
+	for key, want := range map[*accountdb.Key]string{
 		&never: "gone, no account", &idle: "gone", &used: "active", &ticketed: "active", &packed: "active",
 	} {
 		if got := v.stands(key); got != want {
@@ -236,14 +239,14 @@ func TestUpkeep_SweepsAnonymousKeysPageByPage(t *testing.T) {
 	}); err != nil || got.KeysRetired != 0 {
 		t.Errorf("without figures: %+v, %v", got, err)
 	}
-	sweep := store.AnonymousSweep{
+	sweep := accountdb.AnonymousSweep{
 		MadeBefore: v.clock.Now().Add(-30 * day), UsedBefore: v.clock.Now().Add(-180 * day),
 		RetiredBefore: v.clock.Now().Add(-day),
 	}
 	var last account.KeyID
 	var pages []int64
 	for more := true; more; {
-		var n store.SweptKeys
+		var n accountdb.SweptKeys
 		var err error
 		n, last, more, err = v.store.SweepAnonymousKeys(v.ctx, last, sweep, 2)
 		v.must(err)

@@ -15,6 +15,8 @@ import (
 	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // Stripe reads what was bought, and reverses what must not have been. Its changes are idempotent.
@@ -28,25 +30,26 @@ type Stripe interface {
 
 // BillingRecord is the mirror of Stripe in PostgreSQL.
 type BillingRecord interface {
-	FindCustomer(ctx context.Context, id account.ID) (store.Customer, error)
-	UpdateCustomer(ctx context.Context, c store.Customer) error
+	FindCustomer(ctx context.Context, id account.ID) (billingdb.Customer, error)
+	UpdateCustomer(ctx context.Context, c billingdb.Customer) error
 	PutSubscription(ctx context.Context, id account.ID, sub *subscription.Subscription) error
 	LastSubscription(ctx context.Context, id account.ID) (subscription.Subscription, error)
 	RecordedSubscriptions(ctx context.Context, id account.ID, ids []string) ([]string, error)
 	PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error
-	FindCheckout(ctx context.Context, id store.CheckoutID) (store.Checkout, error)
-	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState,
-		at time.Time) (store.Checkout, error)
-	FindPackByOrigin(ctx context.Context, origin string) (store.Pack, error)
-	ListEndedPeriods(ctx context.Context, id account.ID) ([]store.EndedPeriod, error)
-	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
+	FindCheckout(ctx context.Context, id billingdb.CheckoutID) (billingdb.Checkout, error)
+	EndCheckout(ctx context.Context, id billingdb.CheckoutID, state billingdb.CheckoutState,
+		at time.Time) (billingdb.Checkout, error)
+	FindPackByOrigin(ctx context.Context, origin string) (accountdb.Pack, error)
+	ListEndedPeriods(ctx context.Context, id account.ID) ([]accountdb.EndedPeriod, error)
+	LoadAccount(ctx context.Context, id account.ID) (accountdb.Account, error)
 }
 
 // BillingFences puts in force what was bought.
 type BillingFences interface {
-	Entitle(ctx context.Context, id account.ID, e subscription.Entitlement, by store.Author) (store.Account, error)
-	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, bool, error)
-	VoidPack(ctx context.Context, origin, reason string, by store.Author) (store.Pack, bool, error)
+	Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
+		by accountdb.Author) (accountdb.Account, error)
+	GrantPack(ctx context.Context, p accountdb.Pack, by accountdb.Author) (accountdb.Pack, bool, error)
+	VoidPack(ctx context.Context, origin, reason string, by accountdb.Author) (accountdb.Pack, bool, error)
 }
 
 var (
@@ -82,8 +85,8 @@ const (
 )
 
 // by returns the author of changes that follow from what was bought.
-func (r *reconciling) by() store.Author {
-	return store.Author{Actor: "billing", Origin: "worker", Reason: "what was bought", At: r.Now()}
+func (r *reconciling) by() accountdb.Author {
+	return accountdb.Author{Actor: "billing", Origin: "worker", Reason: "what was bought", At: r.Now()}
 }
 
 // BillingPeriod is a metering period.
@@ -157,10 +160,10 @@ type reconciling struct {
 	*Billing
 
 	id       account.ID
-	customer store.Customer
+	customer billingdb.Customer
 	snapshot subscription.Snapshot
 	current  *subscription.Subscription // the one that counts; nil for none
-	owner    store.Account
+	owner    accountdb.Account
 	expected subscription.Entitlement
 	odd      []string // payments for which nothing is granted
 	beside   []string // former subscriptions that last at Stripe
@@ -216,7 +219,7 @@ func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscripti
 			return r.failed(err, ErrStripeAway, "refund a second subscription", r.id)
 		}
 	}
-	if err := r.endCheckout(ctx, sub.Checkout, store.CheckoutRefunded); err != nil {
+	if err := r.endCheckout(ctx, sub.Checkout, billingdb.CheckoutRefunded); err != nil {
 		return err
 	}
 	if err := r.Stripe.CancelNow(ctx, sub.ID, "second/"+sub.ID); err != nil {
@@ -251,7 +254,7 @@ func (r *reconciling) mirror(ctx context.Context) error {
 	}
 	for _, sub := range all {
 		err := r.Record.PutSubscription(ctx, r.id, sub)
-		if errors.Is(err, store.ErrSecondSubscription) {
+		if errors.Is(err, billingdb.ErrSecondSubscription) {
 			return r.failed(err, ErrSecondSub, "record the subscription", r.id)
 		}
 		if err != nil {
@@ -292,7 +295,7 @@ func (r *reconciling) conclude(ctx context.Context) error {
 		if sub.Status == subscription.Incomplete || sub.Status == subscription.IncompleteExpired {
 			continue
 		}
-		if err := r.endCheckout(ctx, sub.Checkout, store.CheckoutPaid); err != nil {
+		if err := r.endCheckout(ctx, sub.Checkout, billingdb.CheckoutPaid); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // recorded returns the last subscription in PostgreSQL; its id is empty when there is none. If its
@@ -101,10 +102,10 @@ func (r *reconciling) packs(ctx context.Context) error {
 		if !known || !item.IsPack() || !p.Succeeded {
 			continue
 		}
-		state := store.CheckoutPaid
+		state := billingdb.CheckoutPaid
 		var err error
 		if p.TakenBack() {
-			state, err = store.CheckoutRefunded, r.voidPack(ctx, p)
+			state, err = billingdb.CheckoutRefunded, r.voidPack(ctx, p)
 		} else {
 			err = r.grantPack(ctx, p, &item)
 		}

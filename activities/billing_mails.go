@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // FailedCharge is an invoice that could not be charged.
@@ -72,7 +72,7 @@ func (c *ChargeMails) ChargeFailed(ctx context.Context, f FailedCharge) error { 
 }
 
 // calledBy returns the account's name, or the address of its first user.
-func calledBy(ctx context.Context, people People, id account.ID, first *store.Member) (string, error) {
+func calledBy(ctx context.Context, people People, id account.ID, first *peopledb.Member) (string, error) {
 	of, err := people.ListMemberships(ctx, first.User)
 	if err != nil {
 		return "", err

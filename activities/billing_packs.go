@@ -10,6 +10,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // PackOrigin returns the origin of a bought pack, by which it is granted at most once: its payment.
@@ -33,7 +35,7 @@ func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, it
 		return r.contradicts(p, fmt.Sprintf("it is %s %s, and %s costs %s usd", p.Amount, p.Currency, item.Key,
 			item.Price))
 	}
-	_, fresh, err := r.Fences.GrantPack(ctx, store.Pack{
+	_, fresh, err := r.Fences.GrantPack(ctx, accountdb.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: pack.Units, Expires: pack.Expires(p.CreatedAt)},
 		Account: r.id, Kind: pack.Key, Origin: PackOrigin(p.ID), GrantedAt: p.CreatedAt,
 	}, r.by())
@@ -42,7 +44,7 @@ func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, it
 		return nil // it expired before it was seen, so a retry would fail for ever
 	}
 	switch {
-	case errors.Is(err, store.ErrOriginTaken):
+	case errors.Is(err, accountdb.ErrOriginTaken):
 		return r.contradicts(p, "its pack is another account's")
 	case err != nil:
 		return r.failed(err, ErrBillingFailed, "grant a pack", r.id)
@@ -84,8 +86,8 @@ func (r *reconciling) voidPack(ctx context.Context, p *subscription.Payment) err
 
 // endCheckout records the final state of a checkout. It ignores an id that is empty or belongs to
 // another service that shares the Stripe account.
-func (r *reconciling) endCheckout(ctx context.Context, checkout string, state store.CheckoutState) error {
-	id, err := store.ParseCheckoutID(checkout)
+func (r *reconciling) endCheckout(ctx context.Context, checkout string, state billingdb.CheckoutState) error {
+	id, err := billingdb.ParseCheckoutID(checkout)
 	if err != nil {
 		return nil //nolint:nilerr // not one of ours
 	}

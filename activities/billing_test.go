@@ -23,6 +23,8 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // shop is the sandbox's Stripe with a real database and a real meter.
@@ -92,13 +94,13 @@ type shopper struct {
 	*shop
 	id       account.ID
 	customer string
-	checkout map[string]store.CheckoutID // by the name that the test gave it
+	checkout map[string]billingdb.CheckoutID // by the name that the test gave it
 }
 
 func (s *shop) shopper(country string) *shopper {
 	s.t.Helper()
-	b := &shopper{shop: s, id: account.NewID(), checkout: map[string]store.CheckoutID{}}
-	_, err := s.store.CreateAccount(s.ctx, store.NewAccount{ID: b.id, Kind: store.KindOwner, Plan: plan.Free})
+	b := &shopper{shop: s, id: account.NewID(), checkout: map[string]billingdb.CheckoutID{}}
+	_, err := s.store.CreateAccount(s.ctx, accountdb.NewAccount{ID: b.id, Kind: accountdb.KindOwner, Plan: plan.Free})
 	s.must(err)
 	customer, err := s.way.EnsureCustomer(s.ctx, b.id, "buyer@a.example", country)
 	s.must(err)
@@ -113,8 +115,8 @@ func (b *shopper) open(name, key string, vat bool) activities.CheckoutRef {
 	b.t.Helper()
 	item, _ := plan.FindItem(key)
 	now := time.Now()
-	c, err := b.store.OpenCheckout(b.ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: b.id, Item: key, OpenedAt: now, ExpiresAt: now.Add(time.Hour),
+	c, err := b.store.OpenCheckout(b.ctx, billingdb.Checkout{
+		ID: billingdb.NewCheckoutID(), Account: b.id, Item: key, OpenedAt: now, ExpiresAt: now.Add(time.Hour),
 	})
 	b.must(err)
 	session, _, err := b.way.OpenCheckout(b.ctx, &billing.Checkout{
@@ -139,9 +141,9 @@ func (b *shopper) snapshot() subscription.Snapshot {
 	return s
 }
 
-func (b *shopper) states() map[string]store.CheckoutState {
+func (b *shopper) states() map[string]billingdb.CheckoutState {
 	b.t.Helper()
-	all := map[string]store.CheckoutState{}
+	all := map[string]billingdb.CheckoutState{}
 	for name, id := range b.checkout {
 		c, err := b.store.FindCheckout(b.ctx, id)
 		b.must(err)
@@ -202,14 +204,14 @@ func (r dyingRecord) PutInvoices(ctx context.Context, id account.ID, invoices []
 	return r.d.step(func() error { return r.Store.PutInvoices(ctx, id, invoices) })
 }
 
-func (r dyingRecord) EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState,
+func (r dyingRecord) EndCheckout(ctx context.Context, id billingdb.CheckoutID, state billingdb.CheckoutState,
 	at time.Time,
-) (c store.Checkout, err error) {
+) (c billingdb.Checkout, err error) {
 	err = r.d.step(func() (err error) { c, err = r.Store.EndCheckout(ctx, id, state, at); return err })
 	return c, err
 }
 
-func (r dyingRecord) UpdateCustomer(ctx context.Context, c store.Customer) error {
+func (r dyingRecord) UpdateCustomer(ctx context.Context, c billingdb.Customer) error {
 	return r.d.step(func() error { return r.Store.UpdateCustomer(ctx, c) })
 }
 
@@ -220,23 +222,23 @@ type dyingFences struct {
 
 //nolint:gocritic // the interface's
 func (f dyingFences) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
-	by store.Author,
-) (a store.Account, err error) {
+	by accountdb.Author,
+) (a accountdb.Account, err error) {
 	err = f.d.step(func() (err error) { a, err = f.Limits.Entitle(ctx, id, e, by); return err })
 	return a, err
 }
 
 //nolint:gocritic // the interface's
-func (f dyingFences) GrantPack(ctx context.Context, p store.Pack,
-	by store.Author,
-) (granted store.Pack, fresh bool, err error) {
+func (f dyingFences) GrantPack(ctx context.Context, p accountdb.Pack,
+	by accountdb.Author,
+) (granted accountdb.Pack, fresh bool, err error) {
 	err = f.d.step(func() (err error) { granted, fresh, err = f.Limits.GrantPack(ctx, p, by); return err })
 	return granted, fresh, err
 }
 
 func (f dyingFences) VoidPack(ctx context.Context, origin, reason string,
-	by store.Author,
-) (void store.Pack, fresh bool, err error) {
+	by accountdb.Author,
+) (void accountdb.Pack, fresh bool, err error) {
 	err = f.d.step(func() (err error) { void, fresh, err = f.Limits.VoidPack(ctx, origin, reason, by); return err })
 	return void, fresh, err
 }
@@ -259,7 +261,7 @@ func TestReconcile_CrashLeavesNothingUndoneOrDoneTwice(t *testing.T) {
 			if _, err := s.newBilling(d).Reconcile(s.ctx, b.id); (err != nil) != (at > 0) {
 				t.Errorf("step %d: %v", at, err)
 			}
-			b.settled(at, after, store.CheckoutPaid, 2, 0)
+			b.settled(at, after, billingdb.CheckoutPaid, 2, 0)
 			for _, p := range b.snapshot().Payments {
 				if p.Item == "pack_m" {
 					s.must(s.server.Refund(p.ID, 0))
@@ -267,7 +269,7 @@ func TestReconcile_CrashLeavesNothingUndoneOrDoneTwice(t *testing.T) {
 			}
 			again := &dying{at: at, after: after}
 			_, _ = s.newBilling(again).Reconcile(s.ctx, b.id)
-			b.settled(at, after, store.CheckoutRefunded, 2, 1)
+			b.settled(at, after, billingdb.CheckoutRefunded, 2, 1)
 			if at == 0 {
 				steps = d.n
 			}
@@ -279,7 +281,7 @@ func TestReconcile_CrashLeavesNothingUndoneOrDoneTwice(t *testing.T) {
 }
 
 // settled reconciles twice more and verifies that what was bought is in force once.
-func (b *shopper) settled(at int, after bool, returned store.CheckoutState, packs, void int) {
+func (b *shopper) settled(at int, after bool, returned billingdb.CheckoutState, packs, void int) {
 	b.t.Helper()
 	var kept string // either is the older one: both were paid in the same second
 	for range 2 {
@@ -290,13 +292,13 @@ func (b *shopper) settled(at int, after bool, returned store.CheckoutState, pack
 		kept = known.Plan
 	}
 	what := fmt.Sprintf("died at step %d, after it: %t", at, after)
-	plans := map[string]map[string]store.CheckoutState{
-		plan.Pro:   {"first": store.CheckoutPaid, "second": store.CheckoutRefunded},
-		plan.Scale: {"first": store.CheckoutRefunded, "second": store.CheckoutPaid},
+	plans := map[string]map[string]billingdb.CheckoutState{
+		plan.Pro:   {"first": billingdb.CheckoutPaid, "second": billingdb.CheckoutRefunded},
+		plan.Scale: {"first": billingdb.CheckoutRefunded, "second": billingdb.CheckoutPaid},
 	}
 	want := plans[kept]
 	if want != nil {
-		want["kept"], want["returned"] = store.CheckoutPaid, returned
+		want["kept"], want["returned"] = billingdb.CheckoutPaid, returned
 	}
 	if got := b.states(); !maps.Equal(got, want) {
 		b.t.Errorf("%s: the checkouts are %v", what, got)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // CheckoutRef names a checkout in histories. It does not contain the URL of its page.
@@ -17,14 +17,14 @@ type CheckoutRef struct {
 }
 
 // RefOfCheckout returns the reference of a checkout that has a session.
-func RefOfCheckout(c *store.Checkout) CheckoutRef {
+func RefOfCheckout(c *billingdb.Checkout) CheckoutRef {
 	return CheckoutRef{Session: c.Session, Checkout: c.ID.String(), Account: c.Account}
 }
 
 // States of a checkout that may still change. CheckoutPaying means that it is paid and not yet in
 // force.
 const (
-	CheckoutOpen   = string(store.CheckoutOpen)
+	CheckoutOpen   = string(billingdb.CheckoutOpen)
 	CheckoutPaying = "paying"
 )
 
@@ -32,7 +32,7 @@ const (
 // recorded, which frees its seat. If it is paid, the flow of the account's subscription is
 // signalled, which puts in force what was bought.
 func (b *Billing) FollowCheckout(ctx context.Context, ref CheckoutRef) (string, error) {
-	id, err := store.ParseCheckoutID(ref.Checkout)
+	id, err := billingdb.ParseCheckoutID(ref.Checkout)
 	if err != nil {
 		return "", b.failed(err, ErrBillingFailed, "read the checkout's id", ref.Account)
 	}
@@ -40,7 +40,7 @@ func (b *Billing) FollowCheckout(ctx context.Context, ref CheckoutRef) (string, 
 	if err != nil {
 		return "", b.failed(err, ErrBillingFailed, "find the checkout", ref.Account)
 	}
-	if recorded.State != store.CheckoutOpen {
+	if recorded.State != billingdb.CheckoutOpen {
 		return string(recorded.State), nil
 	}
 	if b.Stripe == nil {
@@ -54,7 +54,7 @@ func (b *Billing) FollowCheckout(ctx context.Context, ref CheckoutRef) (string, 
 		return "", b.failed(errors.New("the session is another checkout's"), ErrBillingFailed, "read the checkout",
 			ref.Account)
 	case session.Status == subscription.SessionExpired:
-		ended, err := b.Record.EndCheckout(ctx, id, store.CheckoutExpired, b.Now())
+		ended, err := b.Record.EndCheckout(ctx, id, billingdb.CheckoutExpired, b.Now())
 		if err != nil {
 			return "", b.failed(err, ErrBillingFailed, "end the checkout", ref.Account)
 		}

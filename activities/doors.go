@@ -15,14 +15,17 @@ import (
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // DoorFences binds, adopts and claims keys, and puts them in force.
 type DoorFences interface {
-	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
-	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author,
-		mails ...store.NewMail) (store.Adopted, error)
-	ClaimAgent(ctx context.Context, c store.Claim, settings account.Settings, by store.Author) (store.Claimed, error)
+	BindKey(ctx context.Context, b accountdb.Binding, by accountdb.Author) (accountdb.Bound, error)
+	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by accountdb.Author,
+		mails ...maildb.NewMail) (accountdb.Adopted, error)
+	ClaimAgent(ctx context.Context, c accountdb.Claim, settings account.Settings,
+		by accountdb.Author) (accountdb.Claimed, error)
 	Enforce(ctx context.Context, keys ...account.KeyID) error
 }
 
@@ -31,7 +34,7 @@ var _ DoorFences = (*limits.Limits)(nil)
 // AdoptionMails returns the mails that tell the owners of an account of a key that it adopts. They
 // are deduplicated per owner and adoption.
 type AdoptionMails interface {
-	KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error)
+	KeyAdopted(ctx context.Context, a KeyAdoption) ([]maildb.NewMail, error)
 }
 
 // Doors binds, adopts and claims keys. Its activities are idempotent. Causes of failures stay out
@@ -53,8 +56,8 @@ type DoorAuthor struct {
 	Origin string `json:"origin"`
 }
 
-func (a DoorAuthor) author(reason string) store.Author {
-	return store.Author{Actor: a.Actor, Origin: a.Origin, Reason: reason}
+func (a DoorAuthor) author(reason string) accountdb.Author {
+	return accountdb.Author{Actor: a.Actor, Origin: a.Origin, Reason: reason}
 }
 
 // KeyBinding is a wallet's proof for a key.
@@ -76,7 +79,7 @@ type BoundKey struct {
 
 // BindKey binds a key to a wallet and puts the change in force.
 func (d *Doors) BindKey(ctx context.Context, b KeyBinding) (BoundKey, error) { //nolint:gocritic // a copy does no harm
-	bound, err := d.Fences.BindKey(ctx, store.Binding{Key: b.Key, Address: b.Address, Message: b.Message},
+	bound, err := d.Fences.BindKey(ctx, accountdb.Binding{Key: b.Key, Address: b.Address, Message: b.Message},
 		b.By.author("bound to a wallet"))
 	inForce, err := d.told(err, "bind", b.Key)
 	if err != nil {
@@ -158,7 +161,7 @@ func (c ClaimedAgent) MonthlyCap() plan.Units { return plan.Units(c.CapMilli) }
 //
 //nolint:gocritic // a copy does no harm
 func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, error) {
-	claim := store.Claim{
+	claim := accountdb.Claim{
 		Account: c.Account, Address: c.Address, Name: c.Name, Message: c.Message, Key: c.Key, Digest: c.Digest[:],
 		Prefix: c.Prefix,
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // Addresses that nobody confirmed are not kept for long. Confirmed ones, those under discussion and
@@ -36,22 +38,22 @@ func TestUpkeep_DeletesUnconfirmedEntriesAndDeclinedWishes(t *testing.T) {
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
-		_, err := s.JoinWaitlist(ctx, store.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: at},
+		_, err := s.JoinWaitlist(ctx, supportdb.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: at},
 			account.Digest{}, nil)
 		must(err)
 		return email
 	}
-	wish := func(status string) store.WishID {
+	wish := func(status string) supportdb.WishID {
 		t.Helper()
-		w := store.Wish{
-			ID: store.NewWishID(), Items: "A node", Email: enter("wishes@buyer.example", clock.Now()),
+		w := supportdb.Wish{
+			ID: supportdb.NewWishID(), Items: "A node", Email: enter("wishes@buyer.example", clock.Now()),
 			Channel: "api", At: clock.Now(),
 		}
 		_, err := s.JoinWishlist(ctx, w, nil, nil)
 		must(err)
 		if status != "new" {
-			_, err = s.AnswerWish(ctx, w.ID, store.Answer{
-				Status: status, By: store.Author{Actor: "op@host", Origin: "ops"}, At: clock.Now(),
+			_, err = s.AnswerWish(ctx, w.ID, supportdb.Answer{
+				Status: status, By: accountdb.Author{Actor: "op@host", Origin: "ops"}, At: clock.Now(),
 			}, nil)
 			must(err)
 		}
@@ -59,11 +61,11 @@ func TestUpkeep_DeletesUnconfirmedEntriesAndDeclinedWishes(t *testing.T) {
 	}
 	enter("waiting@buyer.example", clock.Now())
 	confirmed := enter("confirmed@buyer.example", clock.Now())
-	_, err = s.ConfirmWaiting(ctx, store.Waiting{
+	_, err = s.ConfirmWaiting(ctx, supportdb.Waiting{
 		Email: confirmed, Qualifier: "developer", Channel: "link", At: clock.Now(),
 	}, account.Digest{})
 	must(err)
-	for _, status := range store.WishAnswers() {
+	for _, status := range supportdb.WishAnswers() {
 		wish(status)
 	}
 	partitions := &activities.Partitions{Store: s, Now: clock.Now}
@@ -77,8 +79,8 @@ func TestUpkeep_DeletesUnconfirmedEntriesAndDeclinedWishes(t *testing.T) {
 	}
 	late := wish("new")
 	clock.Advance(30 * 24 * time.Hour)
-	_, err = s.AnswerWish(ctx, late, store.Answer{
-		Status: "declined", By: store.Author{Actor: "op@host", Origin: "ops"}, At: clock.Now(),
+	_, err = s.AnswerWish(ctx, late, supportdb.Answer{
+		Status: "declined", By: accountdb.Author{Actor: "op@host", Origin: "ops"}, At: clock.Now(),
 	}, nil)
 	must(err)
 	if n := keep(30); n != 0 {
@@ -92,12 +94,12 @@ func TestUpkeep_DeletesUnconfirmedEntriesAndDeclinedWishes(t *testing.T) {
 	if n := keep(30); n != 3 { // two unconfirmed addresses and the old declined wish
 		t.Errorf("%d entries were deleted, want 3", n)
 	}
-	on, err := s.ListWaitlist(ctx, store.WaitlistStatuses(), nil, 10)
+	on, err := s.ListWaitlist(ctx, supportdb.WaitlistStatuses(), nil, 10)
 	must(err)
 	if len(on) != 2 || on[0].Email.Address() != "late@buyer.example" || on[1].Status != "confirmed" {
 		t.Errorf("on the waitlist are %+v", on)
 	}
-	wishes, err := s.ListWishes(ctx, store.WishStatuses(), store.WishID{}, 10)
+	wishes, err := s.ListWishes(ctx, supportdb.WishStatuses(), supportdb.WishID{}, 10)
 	must(err)
 	left := map[string]int{}
 	for _, w := range wishes {

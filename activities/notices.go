@@ -11,16 +11,18 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // NoticeStore stores the notices of used allowances and what they report.
 type NoticeStore interface {
-	OpenNotices(ctx context.Context, stale time.Duration, limit int) ([]store.UsageNotice, error)
-	FindNotice(ctx context.Context, id store.NoticeID) (store.UsageNotice, error)
-	StartNotice(ctx context.Context, id store.NoticeID) error
-	EndNotice(ctx context.Context, id store.NoticeID, result string, delivered bool) (string, error)
-	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
-	PeriodTotals(ctx context.Context, of store.UsagePeriod) (store.PeriodTotals, error)
+	OpenNotices(ctx context.Context, stale time.Duration, limit int) ([]usagedb.UsageNotice, error)
+	FindNotice(ctx context.Context, id usagedb.NoticeID) (usagedb.UsageNotice, error)
+	StartNotice(ctx context.Context, id usagedb.NoticeID) error
+	EndNotice(ctx context.Context, id usagedb.NoticeID, result string, delivered bool) (string, error)
+	LoadAccount(ctx context.Context, id account.ID) (accountdb.Account, error)
+	PeriodTotals(ctx context.Context, of usagedb.UsagePeriod) (usagedb.PeriodTotals, error)
 }
 
 // ErrNoRecipient means that an account has no users to write to.
@@ -28,9 +30,9 @@ var ErrNoRecipient = errors.New("activities: the account has nobody to write to"
 
 // UsageMessage reports that a share of an allowance was used.
 type UsageMessage struct {
-	Notice    store.NoticeID
-	Account   store.Account // with its packs, which are used after the quota
-	Totals    store.PeriodTotals
+	Notice    usagedb.NoticeID
+	Account   accountdb.Account // with its packs, which are used after the quota
+	Totals    usagedb.PeriodTotals
 	Allowance plan.Units // of the current terms; Unlimited when they have no quota
 }
 
@@ -78,12 +80,12 @@ type NoticeRef struct {
 }
 
 // RefOf returns the reference of a notice.
-func RefOf(n store.UsageNotice) NoticeRef { //nolint:gocritic // a copy does no harm
+func RefOf(n usagedb.UsageNotice) NoticeRef { //nolint:gocritic // a copy does no harm
 	return NoticeRef{Account: n.Account, Period: n.Period, Percent: n.Percent}
 }
 
-func (r NoticeRef) id() store.NoticeID {
-	return store.NoticeID{UsagePeriod: store.UsagePeriod{Account: r.Account, Period: r.Period}, Percent: r.Percent}
+func (r NoticeRef) id() usagedb.NoticeID {
+	return usagedb.NoticeID{UsagePeriod: usagedb.UsagePeriod{Account: r.Account, Period: r.Period}, Percent: r.Percent}
 }
 
 // NoticeEnd is the result of a notice that was not delivered.
@@ -117,13 +119,13 @@ func (n *Notices) EndNotice(ctx context.Context, end NoticeEnd) (string, error) 
 }
 
 // deliver returns the result of a delivery, which the caller records.
-func (n *Notices) deliver(ctx context.Context, id store.NoticeID) (string, error) {
+func (n *Notices) deliver(ctx context.Context, id usagedb.NoticeID) (string, error) {
 	notice, err := n.Store.FindNotice(ctx, id)
 	if err != nil || notice.Result != "" {
 		return notice.Result, err
 	}
 	if id.Percent < wholeAllowance {
-		_, err := n.Store.FindNotice(ctx, store.NoticeID{UsagePeriod: id.UsagePeriod, Percent: wholeAllowance})
+		_, err := n.Store.FindNotice(ctx, usagedb.NoticeID{UsagePeriod: id.UsagePeriod, Percent: wholeAllowance})
 		if err == nil {
 			return NoticeSuperseded, nil
 		}

@@ -16,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 const november = "2026-11-01"
@@ -55,8 +57,8 @@ func setupNotices(t *testing.T) (context.Context, *noticing) {
 	n := &noticing{
 		store: s, account: account.NewID(), env: (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment(),
 	}
-	if _, err := s.CreateAccount(ctx, store.NewAccount{
-		ID: n.account, Kind: store.KindOwner, Plan: plan.Free,
+	if _, err := s.CreateAccount(ctx, accountdb.NewAccount{
+		ID: n.account, Kind: accountdb.KindOwner, Plan: plan.Free,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +101,10 @@ func (n *noticing) deliver(t *testing.T, percent, times int, want string) {
 	}
 }
 
-func (n *noticing) row(ctx context.Context, t *testing.T, percent int) store.UsageNotice {
+func (n *noticing) row(ctx context.Context, t *testing.T, percent int) usagedb.UsageNotice {
 	t.Helper()
-	row, err := n.store.FindNotice(ctx, store.NoticeID{
-		UsagePeriod: store.UsagePeriod{Account: n.account, Period: november}, Percent: percent,
+	row, err := n.store.FindNotice(ctx, usagedb.NoticeID{
+		UsagePeriod: usagedb.UsagePeriod{Account: n.account, Period: november}, Percent: percent,
 	})
 	if err != nil {
 		t.Fatal(err)

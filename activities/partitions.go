@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // PartitionStore stores the data that grows by the day.
@@ -19,8 +19,8 @@ type PartitionStore interface {
 	DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error)
 	DeleteIdleEntries(ctx context.Context, before time.Time, limit int) (int64, error)
 	UsageWatermark(ctx context.Context) (time.Time, error)
-	SweepAnonymousKeys(ctx context.Context, after account.KeyID, sweep store.AnonymousSweep,
-		page int) (done store.SweptKeys, last account.KeyID, more bool, err error)
+	SweepAnonymousKeys(ctx context.Context, after account.KeyID, sweep accountdb.AnonymousSweep,
+		page int) (done accountdb.SweptKeys, last account.KeyID, more bool, err error)
 }
 
 // Partitions maintains the tables that grow by the day.
@@ -28,7 +28,7 @@ type Partitions struct {
 	Store PartitionStore
 	Now   func() time.Time
 	// OnSwept is called with the result of each page of anonymous keys; nil for none.
-	OnSwept func(store.SweptKeys)
+	OnSwept func(accountdb.SweptKeys)
 }
 
 // PartitionUpkeep is how many days of data to keep, before and after today (UTC).

@@ -11,6 +11,9 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/chaindb"
+	"github.com/chainaccess/gateway/store/peopledb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -88,8 +91,8 @@ func TestUpkeep_DeletesSignInsADayAfterTheyExpired(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	for i := range byte(3) {
-		n := store.NewSignIn{
-			ID: store.SignInID{UUID: account.NewUserID().UUID}, Email: email, Link: account.Digest{i, 1},
+		n := peopledb.NewSignIn{
+			ID: peopledb.SignInID{UUID: account.NewUserID().UUID}, Email: email, Link: account.Digest{i, 1},
 			Code: account.Digest{i, 2}, Browser: account.Digest{i, 3}, At: clock.Now(),
 			ExpiresAt: clock.Now().Add(15 * time.Minute),
 		}
@@ -132,7 +135,7 @@ func TestUpkeep_DeletesPublishedEvents(t *testing.T) {
 	defer s.Close()
 	clock := testkit.NewClock(time.Now())
 	for _, id := range []string{"evt_done", "evt_open"} {
-		if _, err := s.RecordStripeEvent(ctx, &store.StripeEvent{
+		if _, err := s.RecordStripeEvent(ctx, &billingdb.StripeEvent{
 			ID: id, Type: "invoice.paid", CreatedAt: clock.Now(),
 		}); err != nil {
 			t.Fatal(err)
@@ -180,9 +183,9 @@ func TestUpkeep_DeletesChainStatusThatNoPageShowsAnyMore(t *testing.T) {
 	defer s.Close()
 	clock := testkit.NewClock(time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC))
 	for range 2 {
-		calls := store.ChainCalls{Slot: clock.Now(), ChainTraffic: store.ChainTraffic{Calls: 1, Attempts: 1}}
-		if err := s.RecordChain(ctx, &store.ChainReport{
-			Chain: "eth_mainnet", State: "up", MeasuredAt: clock.Now(), Calls: []store.ChainCalls{calls},
+		calls := chaindb.ChainCalls{Slot: clock.Now(), ChainTraffic: chaindb.ChainTraffic{Calls: 1, Attempts: 1}}
+		if err := s.RecordChain(ctx, &chaindb.ChainReport{
+			Chain: "eth_mainnet", State: "up", MeasuredAt: clock.Now(), Calls: []chaindb.ChainCalls{calls},
 		}, time.Minute); err != nil {
 			t.Fatal(err)
 		}

@@ -15,21 +15,23 @@ import (
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // SettlementFences grants settlements and puts them in force.
 type SettlementFences interface {
-	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
-	RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error)
+	GrantSettlement(ctx context.Context, g paymentdb.Grant) (paymentdb.Settlement, error)
+	RotateCredential(ctx context.Context, r paymentdb.Rotation) (paymentdb.Settlement, error)
 	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string,
-		by store.Author) (store.Settlement, error)
+		by accountdb.Author) (paymentdb.Settlement, error)
 }
 
 // SettlementRecord stores settlements before they are redeemed.
 type SettlementRecord interface {
-	FindSettlement(ctx context.Context, id x402.ID) (store.Settlement, error)
+	FindSettlement(ctx context.Context, id x402.ID) (paymentdb.Settlement, error)
 	NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string,
-		seen *x402.Finding) (store.Settlement, error)
+		seen *x402.Finding) (paymentdb.Settlement, error)
 	TellSettlement(ctx context.Context, id x402.ID, words string) error
 }
 
@@ -180,7 +182,7 @@ type RecordedSettlement struct {
 // Redeemed reports whether its units were granted.
 func (r *RecordedSettlement) Redeemed() bool { return !r.RedeemedAt.IsZero() }
 
-func recorded(s *store.Settlement) RecordedSettlement {
+func recorded(s *paymentdb.Settlement) RecordedSettlement {
 	return RecordedSettlement{
 		Stage: s.Stage, Finality: s.Finality, Account: s.Account, Key: s.Key, Paid: s.Deal.Paid, Block: s.Found.Block,
 		RedeemedAt: s.RedeemedAt, WindowEnds: s.WindowEnds,
@@ -223,13 +225,13 @@ func (r *RedeemRequest) Late(now time.Time) bool {
 }
 
 // rotation returns the rotation to a minted credential.
-func (r *RedeemRequest) rotation(id x402.ID, minted store.Credential) store.Rotation {
+func (r *RedeemRequest) rotation(id x402.ID, minted paymentdb.Credential) paymentdb.Rotation {
 	reason := "redeemed again"
 	if r.ID != "" {
 		reason += " by request " + r.ID
 	}
-	return store.Rotation{
-		ID: id, Credential: minted, Since: r.Asked, By: store.Author{
+	return paymentdb.Rotation{
+		ID: id, Credential: minted, Since: r.Asked, By: accountdb.Author{
 			Actor: "payer " + id.Payer.String(), Origin: originAPI, Reason: reason,
 		},
 	}
@@ -256,8 +258,8 @@ func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (R
 	if g.Request.Late(s.Now()) {
 		return s.FindSettlement(ctx, g.ID)
 	}
-	minted := store.Credential(g.Credential)
-	granted, err := s.Fences.GrantSettlement(ctx, store.Grant{
+	minted := paymentdb.Credential(g.Credential)
+	granted, err := s.Fences.GrantSettlement(ctx, paymentdb.Grant{
 		ID: g.ID, Deal: g.Deal.Deal(), Found: g.Found, Credential: minted, Origin: originAPI,
 	})
 	if err == nil && granted.Key != minted.Key {
@@ -285,7 +287,7 @@ func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation
 	if r.Request.Late(s.Now()) {
 		return s.FindSettlement(ctx, r.ID)
 	}
-	rotated, err := s.Fences.RotateCredential(ctx, r.Request.rotation(r.ID, store.Credential(r.Credential)))
+	rotated, err := s.Fences.RotateCredential(ctx, r.Request.rotation(r.ID, paymentdb.Credential(r.Credential)))
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "rotate", r.ID)
 	}
@@ -304,7 +306,7 @@ type SettlementEnd struct {
 // everywhere.
 func (s *Settlements) ConcludeSettlement(ctx context.Context, e SettlementEnd) (RecordedSettlement, error) {
 	concluded, err := s.Fences.ConcludeSettlement(ctx, e.ID, e.Finality, e.Found, e.Words,
-		store.Author{Actor: "settlement", Origin: "worker", Reason: string(e.Finality)})
+		accountdb.Author{Actor: "settlement", Origin: "worker", Reason: string(e.Finality)})
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "conclude", e.ID)
 	}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // StatementBook closes periods (statement.Book).
 type StatementBook interface {
-	CloseOne(ctx context.Context, ref store.UsagePeriod, ended statement.Ended) (statement.Outcome, error)
+	CloseOne(ctx context.Context, ref usagedb.UsagePeriod, ended statement.Ended) (statement.Outcome, error)
 	Sweep(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (statement.Swept, error)
 	SweepOn(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (statement.Swept, error)
 }
@@ -63,7 +63,7 @@ type ClosedStatement struct {
 //
 //nolint:gocritic // a copy does no harm
 func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedStatement, error) {
-	ref := store.UsagePeriod{Account: c.Account, Period: c.Period.Key}
+	ref := usagedb.UsagePeriod{Account: c.Account, Period: c.Period.Key}
 	out, err := s.Book.CloseOne(ctx, ref, statement.Ended{At: c.Period.End, Plan: c.Period.Plan})
 	if err != nil {
 		s.count(failedResult, 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // scriptedBook returns what it is set to.
@@ -22,7 +22,7 @@ type scriptedBook struct {
 	failed error
 }
 
-func (b *scriptedBook) CloseOne(context.Context, store.UsagePeriod, statement.Ended) (statement.Outcome, error) {
+func (b *scriptedBook) CloseOne(context.Context, usagedb.UsagePeriod, statement.Ended) (statement.Outcome, error) {
 	return b.one, b.failed
 }
 

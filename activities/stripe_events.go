@@ -7,12 +7,13 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // EventRecord finds the account that an event of Stripe is about.
 type EventRecord interface {
-	FindCustomerByID(ctx context.Context, customer string) (store.Customer, error)
-	FindCheckoutBySession(ctx context.Context, session string) (store.Checkout, error)
+	FindCustomerByID(ctx context.Context, customer string) (billingdb.Customer, error)
+	FindCheckoutBySession(ctx context.Context, session string) (billingdb.Checkout, error)
 	MarkStripeEvent(ctx context.Context, id, result string) error
 }
 
@@ -31,7 +32,7 @@ const (
 // HandOn signals the flows that an event of Stripe is about, and then marks the event. After a
 // crash in between the event is handed on again, which does no harm: flows only poll once more.
 func HandOn(ctx context.Context, record EventRecord, flows EventFlows,
-	e *store.StripeEvent,
+	e *billingdb.StripeEvent,
 ) (result string, err error) {
 	result = EventNobodys
 	if e.Session != "" {

@@ -11,11 +11,12 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // TicketRecord stores tickets.
 type TicketRecord interface {
-	CloseTicket(ctx context.Context, n ticket.Number, at time.Time) (store.Ticket, error)
+	CloseTicket(ctx context.Context, n ticket.Number, at time.Time) (supportdb.Ticket, error)
 }
 
 var _ TicketRecord = (*store.Store)(nil)

@@ -11,14 +11,15 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // People reads the users of an account and their settings for mails.
 type People interface {
-	ListMembers(ctx context.Context, id account.ID) ([]store.Member, error)
-	ListMemberships(ctx context.Context, id account.UserID) ([]store.Membership, error)
-	LoadSettings(ctx context.Context, id account.ID) (store.Settings, error)
+	ListMembers(ctx context.Context, id account.ID) ([]peopledb.Member, error)
+	ListMemberships(ctx context.Context, id account.UserID) ([]peopledb.Membership, error)
+	LoadSettings(ctx context.Context, id account.ID) (accountdb.Settings, error)
 	ListOptedOut(ctx context.Context, id account.ID, topic account.Topic) ([]account.UserID, error)
 }
 
@@ -94,7 +95,7 @@ func (u *UsageMails) UsageReached(ctx context.Context, m UsageMessage) error {
 // name.
 //
 //nolint:gocritic // a copy does no harm
-func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first store.Member) (notify.UsageReached, error) {
+func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first peopledb.Member) (notify.UsageReached, error) {
 	terms, err := m.Account.Terms()
 	if err != nil {
 		return notify.UsageReached{}, err

@@ -15,28 +15,30 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/peopledb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // house is a scripted store of people; it also keeps their mails.
 type house struct {
-	members  []store.Member
+	members  []peopledb.Member
 	name     string // of the account
-	settings store.Settings
+	settings accountdb.Settings
 	letters  []outbox.Mail
 	out      []account.UserID // users who declined mails about usage
 	err      error            // of everything
 }
 
-func (h *house) ListMembers(context.Context, account.ID) ([]store.Member, error) {
+func (h *house) ListMembers(context.Context, account.ID) ([]peopledb.Member, error) {
 	return h.members, h.err
 }
 
-func (h *house) ListMemberships(_ context.Context, of account.UserID) ([]store.Membership, error) {
-	return []store.Membership{{Account: account.NewID(), Name: "another"}, {Account: buyer, Name: h.name}}, h.err
+func (h *house) ListMemberships(_ context.Context, of account.UserID) ([]peopledb.Membership, error) {
+	return []peopledb.Membership{{Account: account.NewID(), Name: "another"}, {Account: buyer, Name: h.name}}, h.err
 }
 
-func (h *house) LoadSettings(context.Context, account.ID) (store.Settings, error) {
+func (h *house) LoadSettings(context.Context, account.ID) (accountdb.Settings, error) {
 	return h.settings, h.err
 }
 
@@ -59,13 +61,16 @@ var (
 
 func newHouse(t *testing.T, addresses ...string) (*house, *activities.UsageMails) {
 	t.Helper()
-	h := &house{settings: store.Settings{NotifyUsage80: true, NotifyUsage100: true, TimeZone: "Europe/Berlin"}}
+	h := &house{settings: accountdb.Settings{NotifyUsage80: true, NotifyUsage100: true, TimeZone: "Europe/Berlin"}}
 	for _, address := range addresses {
 		email, refusal := account.ParseEmail(address)
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
-		h.members = append(h.members, store.Member{User: account.UserID{UUID: uuid.Must(uuid.NewV7())}, Email: email})
+		h.members = append(h.members, peopledb.Member{
+			User:  account.UserID{UUID: uuid.Must(uuid.NewV7())},
+			Email: email,
+		})
 	}
 	return h, &activities.UsageMails{
 		People: h, Letters: h, PublicURL: "https://gateway.example", Now: func() time.Time { return today },
@@ -76,9 +81,9 @@ func newHouse(t *testing.T, addresses ...string) (*house, *activities.UsageMails
 func message(key string, percent int) activities.UsageMessage {
 	terms := account.Terms{Plan: plan.Must(key)}
 	return activities.UsageMessage{
-		Notice:  store.NoticeID{UsagePeriod: store.UsagePeriod{Account: buyer, Period: november}, Percent: percent},
-		Account: store.Account{ID: buyer, Kind: store.KindOwner, Plan: key}, Allowance: terms.Allowance(),
-		Totals: store.PeriodTotals{PlanUnits: terms.Allowance()/100*plan.Units(percent) + plan.Unit},
+		Notice:  usagedb.NoticeID{UsagePeriod: usagedb.UsagePeriod{Account: buyer, Period: november}, Percent: percent},
+		Account: accountdb.Account{ID: buyer, Kind: accountdb.KindOwner, Plan: key}, Allowance: terms.Allowance(),
+		Totals: usagedb.PeriodTotals{PlanUnits: terms.Allowance()/100*plan.Units(percent) + plan.Unit},
 	}
 }
 
@@ -233,7 +238,7 @@ func TestUsageMail_GoesFromPostgreSQLToTheOutbox(t *testing.T) {
 	}
 	email, _ := account.ParseEmail("ann@buyer.example")
 	h, _ := newHouse(t)
-	h.members = []store.Member{{User: account.UserID{UUID: uuid.Must(uuid.NewV7())}, Email: email}}
+	h.members = []peopledb.Member{{User: account.UserID{UUID: uuid.Must(uuid.NewV7())}, Email: email}}
 	h.settings, err = n.store.LoadSettings(ctx, n.account)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // walletKey creates a key that is bound to a wallet, with its own account.
@@ -20,10 +20,10 @@ func (g *gateway) walletKey() string {
 	key, err := account.MintKey(rand.Reader)
 	g.must(err)
 	digest := key.Digest(g.hasher)
-	_, _, err = g.store.CreateDoorKey(g.t.Context(), store.NewAccount{
-		ID: account.NewID(), Kind: store.KindWallet, Plan: plan.WalletBound,
+	_, _, err = g.store.CreateDoorKey(g.t.Context(), accountdb.NewAccount{
+		ID: account.NewID(), Kind: accountdb.KindWallet, Plan: plan.WalletBound,
 	},
-		store.NewKey{
+		accountdb.NewKey{
 			ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorWallet,
 			Daily: account.Unlimited,
 		})

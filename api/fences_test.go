@@ -12,10 +12,10 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
-var author = store.Author{Actor: "test", Origin: "test"}
+var author = accountdb.Author{Actor: "test", Origin: "test"}
 
 // fence configures the key or its account.
 func (g *gateway) fence(key string, s account.Settings, ofAccount bool) {
@@ -101,7 +101,7 @@ func TestFences_CallPaidByAPackHasPremiumSupply(t *testing.T) {
 	key := g.accountKey(plan.Free)
 	id := g.identity(key)
 	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020) // public supply has no upstream here
-	_, _, err := g.limits.GrantPack(t.Context(), store.Pack{
+	_, _, err := g.limits.GrantPack(t.Context(), accountdb.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: 2 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)},
 		Account: id.Account, Kind: "pack_s", Origin: "test", GrantedAt: time.Now(),
 	}, author)

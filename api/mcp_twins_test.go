@@ -16,7 +16,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // pair is an HTTP request and the tool call that does the same.
@@ -225,9 +225,9 @@ func (w *twins) sameRecords(rows []pair) {
 }
 
 // recorded returns call records without the fields that are specific to a request.
-func recorded(calls []store.Call) []store.Call {
+func recorded(calls []usagedb.Call) []usagedb.Call {
 	for i, c := range calls {
-		calls[i] = store.Call{
+		calls[i] = usagedb.Call{
 			Index: c.Index, Chain: c.Chain, Service: c.Service, Method: c.Method, Class: c.Class, Tier: c.Tier,
 			Outcome: c.Outcome, HTTPStatus: c.HTTPStatus, Units: c.Units, Attempts: c.Attempts,
 		}

@@ -13,23 +13,23 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // paid stores a settlement of so many units on a tier, as redeeming does, with a window that began
 // at the given time. It returns its credential.
-func (g *gateway) paid(tier plan.Tier, units plan.Units, at time.Time) (credential string, of store.Settlement) {
+func (g *gateway) paid(tier plan.Tier, units plan.Units, at time.Time) (credential string, of paymentdb.Settlement) {
 	g.t.Helper()
 	c, err := account.MintCredential(rand.Reader)
 	g.must(err)
 	menu, _ := plan.FindPerCallTier(tier)
 	paid := (plan.Atomic(units/plan.Unit)*menu.PricePer1kUnits + 999) / 1000
 	tx := x402.TxHash(c.Digest(g.hasher))
-	of, err = g.store.GrantSettlement(g.t.Context(), store.Grant{
+	of, err = g.store.GrantSettlement(g.t.Context(), paymentdb.Grant{
 		ID:    x402.ID{Chain: 8453, Tx: tx, Payer: wallet.Address{1}},
 		Deal:  x402.Deal{Tier: tier, Country: "US", Paid: paid, Net: paid, Units: units},
 		Found: x402.Finding{Paid: paid, Block: 1, BlockHash: x402.TxHash{1}, Time: 1},
-		Credential: store.Credential{
+		Credential: paymentdb.Credential{
 			Key: account.NewKeyID(), Digest: c.Digest(g.hasher), Prefix: c.Prefix(),
 		},
 		At: at,
@@ -94,8 +94,8 @@ func TestCredential_UnknownExpiredOrEndedIsRefusedWithTheMenu(t *testing.T) {
 	g.pay(ended, "eth_call").result()
 	next, err := account.MintCredential(rand.Reader)
 	g.must(err)
-	_, err = g.limits.RotateCredential(t.Context(), store.Rotation{
-		ID: of.ID, Credential: store.Credential{
+	_, err = g.limits.RotateCredential(t.Context(), paymentdb.Rotation{
+		ID: of.ID, Credential: paymentdb.Credential{
 			Key: account.NewKeyID(), Digest: next.Digest(g.hasher), Prefix: next.Prefix(),
 		}, By: author,
 	})

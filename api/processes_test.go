@@ -22,6 +22,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // another returns the URL of a second process: its own connections, caches and limits over the same
@@ -100,15 +101,15 @@ func TestProcesses_TwoNeverAdmitMoreThanTheDayAllows(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	owner := account.NewID()
-	_, err := g.store.CreateAccount(t.Context(), store.NewAccount{
-		ID: owner, Kind: store.KindOwner, Plan: plan.Enterprise,
+	_, err := g.store.CreateAccount(t.Context(), accountdb.NewAccount{
+		ID: owner, Kind: accountdb.KindOwner, Plan: plan.Enterprise,
 	})
 	g.must(err)
 	key, err := account.MintKey(rand.Reader)
 	g.must(err)
 	digest := key.Digest(g.hasher)
 	const allowed = 70
-	_, err = g.store.CreateKey(t.Context(), store.NewKey{
+	_, err = g.store.CreateKey(t.Context(), accountdb.NewKey{
 		ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
 		Daily: allowed * plan.Unit,
 	})

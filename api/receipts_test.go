@@ -13,7 +13,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 var (
@@ -39,9 +40,9 @@ func (g *gateway) granted(id x402.ID, found *x402.Finding, tier plan.Tier, count
 	}
 	credential, err := account.MintCredential(rand.Reader)
 	g.must(err)
-	_, err = g.limits.GrantSettlement(g.t.Context(), store.Grant{
+	_, err = g.limits.GrantSettlement(g.t.Context(), paymentdb.Grant{
 		ID: id, Deal: deal, Found: *found, Origin: "api",
-		Credential: store.Credential{
+		Credential: paymentdb.Credential{
 			Key: account.NewKeyID(), Digest: credential.Digest(g.hasher), Prefix: credential.Prefix(),
 		},
 	})
@@ -107,7 +108,7 @@ func TestReceipt_OfAReorganizedPaymentSaysSo(t *testing.T) {
 	id := x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}
 	g.granted(id, found, plan.Balanced, "")
 	_, err := g.limits.ConcludeSettlement(t.Context(), id, x402.FinalityGone, nil,
-		"The transaction is no longer part of the chain.", store.Author{
+		"The transaction is no longer part of the chain.", accountdb.Author{
 			Actor: "workflow", Origin: "workflow", Reason: "reorganised",
 		})
 	g.must(err)

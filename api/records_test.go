@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 func TestCallRecord_EveryCallLeavesOne(t *testing.T) {
@@ -29,34 +29,34 @@ func TestCallRecord_EveryCallLeavesOne(t *testing.T) {
 		chain          chain.ID
 		method, params string
 		tier           string
-		record         store.Call
+		record         usagedb.Call
 	}{
-		{chain.EthMainnet, "eth_call", "[]", "fast", store.Call{
+		{chain.EthMainnet, "eth_call", "[]", "fast", usagedb.Call{
 			Outcome: "ok", HTTPStatus: 200, Units: 2000, Upstream: "up-0", Attempts: 1, Class: "standard",
 		}},
-		{chain.EthMainnet, "eth_getBalance", "[]", "", store.Call{
+		{chain.EthMainnet, "eth_getBalance", "[]", "", usagedb.Call{
 			Outcome: "ok", HTTPStatus: 200, Units: 1000, Upstream: "up-1", Attempts: 2, Class: "standard",
 		}},
-		{chain.EthMainnet, "eth_getCode", "[]", "", store.Call{
+		{chain.EthMainnet, "eth_getCode", "[]", "", usagedb.Call{
 			Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard",
 		}},
-		{chain.EthMainnet, "debug_traceCall", "[]", "cheap", store.Call{
+		{chain.EthMainnet, "debug_traceCall", "[]", "cheap", usagedb.Call{
 			Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "heavy",
 		}},
-		{chain.EthMainnet, "eth_chainId", "[]", "", store.Call{Outcome: "hit", HTTPStatus: 200, Class: "standard"}},
-		{chain.EthMainnet, "eth_estimateGas", "[]", "", store.Call{
+		{chain.EthMainnet, "eth_chainId", "[]", "", usagedb.Call{Outcome: "hit", HTTPStatus: 200, Class: "standard"}},
+		{chain.EthMainnet, "eth_estimateGas", "[]", "", usagedb.Call{
 			Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2, Class: "standard",
 		}},
-		{chain.EthMainnet, "eth_sendRawTransaction", "[]", "", store.Call{
+		{chain.EthMainnet, "eth_sendRawTransaction", "[]", "", usagedb.Call{
 			Outcome: "outcome_unknown", HTTPStatus: 409, Attempts: 1, Class: "standard",
 		}},
 		{
 			chain.EthMainnet, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0xffff"}]`, "",
-			store.Call{Outcome: "range_too_large", HTTPStatus: 400, Class: "standard"},
+			usagedb.Call{Outcome: "range_too_large", HTTPStatus: 400, Class: "standard"},
 		},
 		{
 			chain.SolanaMainnet, "getBalance", `["11111111111111111111111111111111"]`, "",
-			store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard"},
+			usagedb.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard"},
 		},
 	}
 	answers := make([]answer, len(want))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // recordedRefusals returns how many refused calls have their own record, the size of those records
@@ -87,7 +87,7 @@ func TestRefused_BatchesOfAFreeKeyLeaveAFewRecordsAndExactBooks(t *testing.T) {
 	if s.Totals.Requests != "10001" || s.Totals.Refusals != "10000" || s.Totals.Units != "1" {
 		t.Errorf("the statement has %+v", s.Totals)
 	}
-	beyond, err := g.store.RefusedBeyond(t.Context(), &store.UsageWindow{
+	beyond, err := g.store.RefusedBeyond(t.Context(), &usagedb.UsageWindow{
 		Account: g.identity(key).Account, Since: begun.Add(-time.Hour),
 	})
 	if err != nil || beyond != summed {

@@ -39,6 +39,8 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 const (
@@ -70,7 +72,7 @@ type gateway struct {
 	relay      *relay.Relay
 	operations *service.Registry
 	hasher     *account.Hasher
-	recorder   *store.Recorder
+	recorder   *usagedb.Recorder
 	logs       *logBuffer
 	metrics    *telemetry.Metrics
 
@@ -141,7 +143,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.pool.Instrument(g.metrics.Upstreams, o.tracer, log)
 	g.board = upstream.NewBoard(g.meter.Client())
 	g.limits = limits.New(g.store, g.meter, g.hasher, o.now)
-	g.recorder = store.NewRecorder(g.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond, Logger: log})
+	g.recorder = usagedb.NewRecorder(g.store, usagedb.RecorderOptions{MaxDelay: 10 * time.Millisecond, Logger: log})
 	t.Cleanup(g.flushRecords)
 	answers := g.newCache(o)
 	calls := relay.New(relay.Options{
@@ -304,13 +306,13 @@ func (g *gateway) doorKey() string {
 // accountKey creates a key of an account on a plan, without a daily allowance.
 func (g *gateway) accountKey(planKey string) string {
 	g.t.Helper()
-	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: planKey}
+	a := accountdb.NewAccount{ID: account.NewID(), Kind: accountdb.KindOwner, Plan: planKey}
 	_, err := g.store.CreateAccount(g.t.Context(), a)
 	g.must(err)
 	key, err := account.MintKey(rand.Reader)
 	g.must(err)
 	digest := key.Digest(g.hasher)
-	_, err = g.store.CreateKey(g.t.Context(), store.NewKey{
+	_, err = g.store.CreateKey(g.t.Context(), accountdb.NewKey{
 		ID: account.NewKeyID(), Account: a.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
 		Daily: account.Unlimited,
 	})
@@ -344,14 +346,14 @@ func (g *gateway) identity(key string) account.Identity {
 func (g *gateway) suspend(key string) {
 	g.t.Helper()
 	_, err := g.limits.SetStatus(g.t.Context(), g.identity(key).Account, account.Suspended,
-		store.Author{Actor: "test", Origin: "test"})
+		accountdb.Author{Actor: "test", Origin: "test"})
 	g.must(err)
 }
 
 // revoke revokes the key, effective at once.
 func (g *gateway) revoke(key string) {
 	g.t.Helper()
-	_, err := g.limits.RevokeKey(g.t.Context(), g.identity(key).Key, store.Author{Actor: "test", Origin: "test"})
+	_, err := g.limits.RevokeKey(g.t.Context(), g.identity(key).Key, accountdb.Author{Actor: "test", Origin: "test"})
 	g.must(err)
 }
 
@@ -600,7 +602,7 @@ func (a answer) hit() bool { return a.header.Get("X-Service-Cache") == "hit" }
 func (a answer) requestID() uuid.UUID { return uuid.MustParse(a.header.Get("X-Request-Id")) }
 
 // calls returns the records of an answer's request. Nothing can be recorded after it.
-func (g *gateway) calls(a answer) []store.Call {
+func (g *gateway) calls(a answer) []usagedb.Call {
 	g.t.Helper()
 	g.flushRecords()
 	calls, err := g.store.FindCalls(g.t.Context(), a.requestID())

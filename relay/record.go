@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // The outcome and HTTP status of a call whose client did not wait for the whole answer. It is
@@ -24,7 +24,7 @@ const (
 // log.
 func (reply *Reply) record(httpStatus int, written int64) {
 	c := &reply.call
-	rec := store.Call{
+	rec := usagedb.Call{
 		RequestID: c.RequestID, Index: c.Index, StartedAt: c.started, Account: c.Subject.Account, Key: c.Subject.Key,
 		Service: service, Method: c.Metered.Method, Class: c.Metered.Class, Tier: c.Metered.Tier,
 		Outcome: meter.OutcomeOK, HTTPStatus: httpStatus, Duration: reply.relay.Now().Sub(c.started),
@@ -76,7 +76,7 @@ func (reply *Reply) outcome() telemetry.Outcome {
 	return telemetry.OK
 }
 
-func (reply *Reply) count(rec *store.Call, outcome telemetry.Outcome) {
+func (reply *Reply) count(rec *usagedb.Call, outcome telemetry.Outcome) {
 	c := &reply.call
 	done := telemetry.Call{
 		Class: telemetry.ClassOf(c.method, chain.Class(rec.Class)), Outcome: outcome, Tier: c.envelope.Tier,
@@ -91,7 +91,7 @@ func (reply *Reply) count(rec *store.Call, outcome telemetry.Outcome) {
 }
 
 // mark sets the record's fields as attributes of the span.
-func (reply *Reply) mark(rec *store.Call, outcome telemetry.Outcome) {
+func (reply *Reply) mark(rec *usagedb.Call, outcome telemetry.Outcome) {
 	span := reply.call.span
 	span.Set("gateway.chain", string(rec.Chain))
 	span.Set("rpc.method", rec.Method) // a name from the catalog, or empty
@@ -142,7 +142,7 @@ func newCallLog(logger *slog.Logger, now func() time.Time) callLog {
 	}
 }
 
-func (l *callLog) write(rec *store.Call, f *fault.Error, outcome telemetry.Outcome) {
+func (l *callLog) write(rec *usagedb.Call, f *fault.Error, outcome telemetry.Outcome) {
 	failed := f != nil && outcome != telemetry.ClientGone && (outcome != telemetry.Refused || f.Cause != nil)
 	if !failed {
 		if l.all {
@@ -162,7 +162,7 @@ func (l *callLog) write(rec *store.Call, f *fault.Error, outcome telemetry.Outco
 		append(attributes(rec, f), slog.Int("left_out", leftOut))...)
 }
 
-func attributes(rec *store.Call, f *fault.Error) []slog.Attr {
+func attributes(rec *usagedb.Call, f *fault.Error) []slog.Attr {
 	list := []slog.Attr{
 		slog.String("request_id", rec.RequestID.String()), slog.Int("index", rec.Index),
 		slog.String("chain", string(rec.Chain)), slog.String("method", rec.Method), slog.String("outcome", rec.Outcome),

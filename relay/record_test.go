@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // logged returns a call log at a level, and its output.
@@ -37,7 +37,7 @@ func lines(t *testing.T, out *bytes.Buffer) (all []map[string]any) {
 	return all
 }
 
-var made = store.Call{
+var made = usagedb.Call{
 	RequestID: uuid.MustParse("01980000-0000-7000-8000-000000000001"), Chain: "eth_mainnet", Method: "eth_call",
 	Outcome: "upstream_failed", HTTPStatus: 502, Upstream: "provider-a", Attempts: 3, Duration: 40 * time.Millisecond,
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 	"github.com/chainaccess/gateway/relay/upstream"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Options are a relay's dependencies and limits. The relay closes none of them.
@@ -32,7 +32,7 @@ type Options struct {
 	Pool      *upstream.Pool
 	Limits    *limits.Limits
 	Meter     *meter.Meter
-	Recorder  *store.Recorder
+	Recorder  *usagedb.Recorder
 	Latencies *meter.Latencies // of answered calls, for statistics; nil disables them
 	Cache     *cache.Cache     // of answers that never change; nil disables it
 	Links     chain.Links

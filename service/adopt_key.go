@@ -9,6 +9,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // AdoptKeyInput is a claim code.
@@ -46,7 +47,7 @@ func (h *service) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (A
 	key, before, err := h.Store.FindClaim(ctx, digest[:])
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && !before.Key.IsZero() && before.Account != c.Account.ID:
-		return AdoptedKey{}, store.NoClaim()
+		return AdoptedKey{}, accountdb.NoClaim()
 	case err != nil:
 		return AdoptedKey{}, recordAway(err)
 	case !before.Key.IsZero():

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // neighbour returns a caller without a key on a network of its own, so that tests do not share a
@@ -418,8 +418,8 @@ func (o *office) hold(t *testing.T, owner string) {
 		t.Fatal(err)
 	}
 	opened := plan.Founding().Ends.Add(-24 * time.Hour)
-	c := store.Checkout{
-		ID: store.NewCheckoutID(), Account: id, Item: plan.Founding().Key, OpenedAt: opened,
+	c := billingdb.Checkout{
+		ID: billingdb.NewCheckoutID(), Account: id, Item: plan.Founding().Key, OpenedAt: opened,
 		ExpiresAt: opened.Add(time.Hour),
 	}
 	if _, err := o.store.OpenCheckout(o.ctx, c); err != nil {

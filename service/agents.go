@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -193,15 +193,15 @@ func (h *service) runListAgents(ctx context.Context, c *Call, _ Nothing) (AgentL
 	return list, nil
 }
 
-func adoptedView(a *store.AdoptedKey) AgentView {
+func adoptedView(a *accountdb.AdoptedKey) AgentView {
 	return AgentView{
-		Name: a.Key.Name, ClaimedVia: store.ClaimedViaCode, ClaimedAt: a.AdoptedAt, KeyID: a.Key.ID.String(),
+		Name: a.Key.Name, ClaimedVia: accountdb.ClaimedViaCode, ClaimedAt: a.AdoptedAt, KeyID: a.Key.ID.String(),
 		KeyPrefix: a.Key.Prefix, ServicesOff: append([]account.Service{}, a.Key.Services.Off...),
 		MonthlyRequestCap: capOf(a.Key.MonthlyCap),
 	}
 }
 
-func agentView(a *store.Agent) AgentView {
+func agentView(a *accountdb.Agent) AgentView {
 	v := AgentView{
 		ID: a.ID.String(), Name: a.Name, Address: a.Address.Checksummed(), ClaimedVia: a.ClaimedVia,
 		ClaimedAt: a.ClaimedAt, ServicesOff: append([]account.Service{}, a.Key.Services.Off...),

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // ListAuditInput selects a page of the audit log.
@@ -85,7 +85,7 @@ func (h *service) runListAudit(ctx context.Context, c *Call, in ListAuditInput) 
 }
 
 // actors returns the actors of lines without duplicates.
-func actors(lines []store.AuditLine) []string {
+func actors(lines []accountdb.AuditLine) []string {
 	all := make([]string, len(lines))
 	for i := range lines {
 		all[i] = lines[i].Actor

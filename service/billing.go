@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -21,7 +21,7 @@ import (
 type Purchases interface {
 	// FollowCheckout makes sure that a workflow waits for the outcome of a checkout, and has it
 	// look now.
-	FollowCheckout(ctx context.Context, c *store.Checkout) error
+	FollowCheckout(ctx context.Context, c *billingdb.Checkout) error
 	// LookAgain has a workflow reread everything that an account bought. why is a label for
 	// operators.
 	LookAgain(ctx context.Context, id account.ID, why string) error
@@ -33,7 +33,7 @@ type Purchases interface {
 type flowPurchases struct{ flows *workflows.Client }
 
 // FollowCheckout starts the checkout's workflow, or has the running one look now.
-func (f flowPurchases) FollowCheckout(ctx context.Context, c *store.Checkout) error {
+func (f flowPurchases) FollowCheckout(ctx context.Context, c *billingdb.Checkout) error {
 	return f.flows.SignalCheckout(ctx, activities.RefOfCheckout(c), "look")
 }
 

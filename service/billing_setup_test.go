@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // till is an office that sells through a fake Stripe.
@@ -110,7 +110,7 @@ func (d *till) told(word string) bool {
 	return slices.Contains(d.signals, word)
 }
 
-func (d *till) FollowCheckout(_ context.Context, c *store.Checkout) error {
+func (d *till) FollowCheckout(_ context.Context, c *billingdb.Checkout) error {
 	return d.tell("checkout " + c.ID.String())
 }
 
@@ -139,16 +139,16 @@ func (d *till) receive(ctx context.Context, payload []byte, signature string) er
 }
 
 // start starts a checkout of an item and returns it with its row.
-func (d *till) start(t *testing.T, item string) (service.StartedCheckout, store.Checkout) {
+func (d *till) start(t *testing.T, item string) (service.StartedCheckout, billingdb.Checkout) {
 	t.Helper()
 	started := must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, browser(d.owner),
 		service.StartCheckoutInput{Item: item, Country: "DE"}))
 	return started, d.checkout(t, started.CheckoutID)
 }
 
-func (d *till) checkout(t *testing.T, text string) store.Checkout {
+func (d *till) checkout(t *testing.T, text string) billingdb.Checkout {
 	t.Helper()
-	id, err := store.ParseCheckoutID(text)
+	id, err := billingdb.ParseCheckoutID(text)
 	if err != nil {
 		t.Fatal(err)
 	}

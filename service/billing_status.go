@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // BillingStatus is the plan and the purchases of an account, and how it pays (docs/interface.md,
@@ -172,7 +173,7 @@ func (h *service) foundingPart(ctx context.Context, c *Call, s *BillingStatus) e
 	}
 	offer := plan.Founding()
 	for i := range checkouts {
-		if o := &checkouts[i]; o.Item == offer.Key && o.State == store.CheckoutOpen {
+		if o := &checkouts[i]; o.Item == offer.Key && o.State == billingdb.CheckoutOpen {
 			s.Founding.Value = &FoundingReservation{
 				State: "held", Until: timeOf(o.ExpiresAt), Price: dollars(offer.Price),
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // A founding Pro is bought, upgraded, downgraded, upgraded again before the downgrade took effect,
@@ -27,7 +27,8 @@ func TestPlan_IsBoughtChangedCancelledAndResumed(t *testing.T) {
 	done := d.buy(t, "founding", stripe.Visa)
 	s := d.status(t)
 	sub := s.Subscription.Value
-	if done.State != string(store.CheckoutPaid) && done.State != string(store.CheckoutOpen) || done.Tier != plan.Pro {
+	if done.State != string(billingdb.CheckoutPaid) && done.State != string(billingdb.CheckoutOpen) ||
+		done.Tier != plan.Pro {
 		t.Errorf("the browser that came back sees %+v", done)
 	}
 	if s.Tier != plan.Pro || s.Customer == nil || s.Country != "DE" || s.VATPercent != 20 || sub == nil ||
@@ -123,7 +124,7 @@ func TestPlan_SecondIsNotBoughtByMistake(t *testing.T) {
 	}
 	// Another checkout expires it and returns its seat once Stripe confirmed that.
 	_, second := d.start(t, "pro_monthly")
-	if state := d.checkout(t, first.CheckoutID).State; state != store.CheckoutExpired {
+	if state := d.checkout(t, first.CheckoutID).State; state != billingdb.CheckoutExpired {
 		t.Errorf("the first checkout is %s", state)
 	}
 	if seats, err := d.store.SeatsTaken(d.ctx); err != nil || seats != 0 {

@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // The origins of a call, as audit lines record them.
@@ -47,9 +49,9 @@ func (c *Caller) country() string {
 // Call is one use of an operation after its caller was identified. Unknown fields are zero.
 type Call struct {
 	*Caller
-	Account store.Account // with its packs
-	Key     store.Key     // if the caller has an API key
-	User    SignedIn      // if the caller signed in
+	Account accountdb.Account // with its packs
+	Key     accountdb.Key     // if the caller has an API key
+	User    SignedIn          // if the caller signed in
 
 	secret  account.Key
 	house   *service
@@ -63,8 +65,8 @@ func (c *Call) keep(d time.Duration) { c.kept = d }
 
 // author returns the author of changes for the audit log. It limits changes to the caller's
 // account.
-func (c *Call) author(reason string) store.Author {
-	by := store.Author{Origin: c.Door, Reason: reason, Within: c.Account.ID}
+func (c *Call) author(reason string) accountdb.Author {
+	by := accountdb.Author{Origin: c.Door, Reason: reason, Within: c.Account.ID}
 	switch {
 	case !c.Key.ID.IsZero():
 		by.Actor = "key " + c.Key.Prefix
@@ -151,10 +153,10 @@ func (h *service) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Erro
 
 // manages reports whether a key may manage its account. Only keys that the account made for itself
 // may. Keys from a door, or of an agent, are held by a program that the owner did not write.
-func manages(k *store.Key) bool { return k.Door == account.DoorAccount && k.Agent.IsZero() }
+func manages(k *accountdb.Key) bool { return k.Door == account.DoorAccount && k.Agent.IsZero() }
 
 // managesNothing refuses a key that may not manage its account, and names who may.
-func (h *service) managesNothing(k *store.Key) *fault.Error {
+func (h *service) managesNothing(k *accountdb.Key) *fault.Error {
 	kind := "was adopted"
 	switch {
 	case !k.Agent.IsZero():
@@ -171,27 +173,27 @@ func (h *service) managesNothing(k *store.Key) *fault.Error {
 
 // scope returns which of the account's tickets and feedback the caller may read. Users and keys
 // that manage the account read all of them. Any other key reads only its agent's or its own.
-func (c *Call) scope() store.Scope {
+func (c *Call) scope() supportdb.Scope {
 	switch {
 	case !c.Key.Agent.IsZero():
-		return store.Scope{UUID: c.Key.Agent.UUID}
+		return supportdb.Scope{UUID: c.Key.Agent.UUID}
 	case !c.Key.ID.IsZero() && !manages(&c.Key):
-		return store.Scope{UUID: c.Key.ID.UUID}
+		return supportdb.Scope{UUID: c.Key.ID.UUID}
 	}
-	return store.Scope{}
+	return supportdb.Scope{}
 }
 
 // sees returns the usage that the caller may read, with the agent's or key's id unless it is the
 // whole account. It follows scope, except for door keys that nobody adopted: their holder is the
 // only one of the account, so they see all of it, including earlier keys of a wallet.
-func (c *Call) sees() (statement.Scope, store.Scope) {
+func (c *Call) sees() (statement.Scope, supportdb.Scope) {
 	switch scope := c.scope(); {
 	case !c.Key.Agent.IsZero():
 		return statement.OfAgent, scope
-	case scope != (store.Scope{}) && c.Account.Kind == store.KindOwner:
+	case scope != (supportdb.Scope{}) && c.Account.Kind == accountdb.KindOwner:
 		return statement.OfKey, scope
 	}
-	return statement.OfAccount, store.Scope{}
+	return statement.OfAccount, supportdb.Scope{}
 }
 
 // manages reports whether the caller may manage the account: a user who signed in, or a key that

@@ -14,6 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // Console pages that the payment provider redirects browsers to.
@@ -148,8 +150,8 @@ func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, cou
 		return StartedCheckout{}, err
 	}
 	now, place := h.Now().UTC().Truncate(time.Second), customer.Place()
-	opened, err := h.Store.OpenCheckout(ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: c.Account.ID, Item: item.Key, Country: place.Country,
+	opened, err := h.Store.OpenCheckout(ctx, billingdb.Checkout{
+		ID: billingdb.NewCheckoutID(), Account: c.Account.ID, Item: item.Key, Country: place.Country,
 		Evidence: place.String(), OpenedAt: now, ExpiresAt: now.Add(checkoutLife),
 	})
 	if err != nil {
@@ -183,7 +185,7 @@ func (h *service) mayBuy(ctx context.Context, c *Call) *fault.Error {
 	if refusal := h.selling(); refusal != nil {
 		return refusal
 	}
-	if c.Account.Kind != store.KindOwner {
+	if c.Account.Kind != accountdb.KindOwner {
 		return fault.New(fault.WrongKindOfKey,
 			"Only accounts of people who signed in buy plans and packs. Have an owner adopt this key first.")
 	}
@@ -215,7 +217,7 @@ func (h *service) clearTheWay(ctx context.Context, c *Call) error {
 	}
 	for i := range open {
 		item, known := plan.FindItem(open[i].Item)
-		if open[i].State != store.CheckoutOpen || open[i].Session == "" || !known || item.IsPack() {
+		if open[i].State != billingdb.CheckoutOpen || open[i].Session == "" || !known || item.IsPack() {
 			continue
 		}
 		if err := h.endCheckout(ctx, &open[i]); err != nil {
@@ -226,7 +228,7 @@ func (h *service) clearTheWay(ctx context.Context, c *Call) error {
 }
 
 // endCheckout expires an open checkout. Its seat is free only once Stripe confirms it.
-func (h *service) endCheckout(ctx context.Context, c *store.Checkout) error {
+func (h *service) endCheckout(ctx context.Context, c *billingdb.Checkout) error {
 	session, err := h.Stripe.ExpireSession(ctx, c.Session)
 	if err != nil {
 		return toldByStripe(err)
@@ -236,7 +238,7 @@ func (h *service) endCheckout(ctx context.Context, c *store.Checkout) error {
 		return fault.New(fault.FieldRefused,
 			"A checkout of a plan was paid just now. Look at the billing page in some seconds.")
 	}
-	_, err = h.Store.EndCheckout(ctx, c.ID, store.CheckoutExpired, h.Now())
+	_, err = h.Store.EndCheckout(ctx, c.ID, billingdb.CheckoutExpired, h.Now())
 	return toFault(err, "checkout")
 }
 
@@ -252,10 +254,10 @@ func (c *Call) networkCountry() string {
 // customerOf returns the account's customer and creates it at the first purchase. A country that is
 // asked for becomes the customer's. Without one the country of the browser's network is assumed
 // until a better one is known.
-func (h *service) customerOf(ctx context.Context, c *Call, country string) (store.Customer, error) {
+func (h *service) customerOf(ctx context.Context, c *Call, country string) (billingdb.Customer, error) {
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Customer{}, toFault(err, "customer")
+		return billingdb.Customer{}, toFault(err, "customer")
 	}
 	network := c.networkCountry()
 	assumed := customer.Assumed && country == ""
@@ -269,10 +271,10 @@ func (h *service) customerOf(ctx context.Context, c *Call, country string) (stor
 		}
 		id, err := h.Stripe.EnsureCustomer(ctx, c.Account.ID, c.User.Email, declared)
 		if err != nil {
-			return store.Customer{}, toldByStripe(err)
+			return billingdb.Customer{}, toldByStripe(err)
 		}
 		if customer, err = h.Store.PutCustomer(ctx, c.Account.ID, id, declared); err != nil {
-			return store.Customer{}, toFault(err, "customer")
+			return billingdb.Customer{}, toFault(err, "customer")
 		}
 	}
 	if country == customer.Country {
@@ -282,18 +284,18 @@ func (h *service) customerOf(ctx context.Context, c *Call, country string) (stor
 	// declared.
 	if country != "" && !assumed {
 		if err := h.Stripe.SetCountry(ctx, customer.ID, country); err != nil {
-			return store.Customer{}, toldByStripe(err)
+			return billingdb.Customer{}, toldByStripe(err)
 		}
 	}
 	if customer.Assumed = assumed; network != "" {
 		customer.Network = network
 	}
 	if err := h.Store.SetCustomerEvidence(ctx, &customer, country); err != nil {
-		return store.Customer{}, toFault(err, "customer")
+		return billingdb.Customer{}, toFault(err, "customer")
 	}
 	if country != "" && assumed {
 		if err := h.Stripe.SetCountry(ctx, customer.ID, country); err != nil {
-			return store.Customer{}, toldByStripe(err)
+			return billingdb.Customer{}, toldByStripe(err)
 		}
 	}
 	return customer, nil
@@ -341,7 +343,7 @@ func (h *service) replaceCustomer(ctx context.Context, c *Call, country string) 
 // seat is not given twice.
 //
 //nolint:gocritic // a copy does no harm
-func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.Item,
+func (h *service) openSession(ctx context.Context, c *billingdb.Checkout, item plan.Item,
 	customer string,
 ) (url string, err error) {
 	session, url, err := h.Stripe.OpenCheckout(ctx, &billing.Checkout{
@@ -350,7 +352,7 @@ func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.
 	})
 	if err != nil {
 		if !errors.Is(err, billing.ErrUnavailable) { // Stripe refused: there is no session
-			if _, ended := h.Store.EndCheckout(ctx, c.ID, store.CheckoutFailed, h.Now()); ended != nil {
+			if _, ended := h.Store.EndCheckout(ctx, c.ID, billingdb.CheckoutFailed, h.Now()); ended != nil {
 				h.Logger.Warn("a failed checkout is still open; it expires on its own", "account_id", c.Account,
 					"checkout_id", c.ID, "error", ended)
 			}
@@ -367,7 +369,7 @@ func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.
 
 // follow has a workflow follow the checkout. If the signal fails, the workflow starts later by
 // itself.
-func (h *service) follow(ctx context.Context, c *store.Checkout) {
+func (h *service) follow(ctx context.Context, c *billingdb.Checkout) {
 	if err := h.Purchases.FollowCheckout(ctx, c); err != nil {
 		h.Logger.Warn("a checkout will be followed later", "account_id", c.Account, "checkout_id", c.ID, "error", err)
 	}
@@ -399,7 +401,7 @@ func (h *service) finishCheckout() *Operation[FinishCheckoutInput, FinishedCheck
 }
 
 func (h *service) runFinishCheckout(ctx context.Context, c *Call, in FinishCheckoutInput) (FinishedCheckout, error) {
-	id, err := store.ParseCheckoutID(in.CheckoutID)
+	id, err := billingdb.ParseCheckoutID(in.CheckoutID)
 	if err != nil {
 		return FinishedCheckout{}, fault.New(fault.FieldRefused,
 			"checkout_id takes the id of a checkout, 36 characters as start_checkout gives it.")
@@ -411,7 +413,7 @@ func (h *service) runFinishCheckout(ctx context.Context, c *Call, in FinishCheck
 	if err != nil {
 		return FinishedCheckout{}, toFault(err, "checkout")
 	}
-	if found.State == store.CheckoutOpen && found.Session != "" && h.Stripe != nil {
+	if found.State == billingdb.CheckoutOpen && found.Session != "" && h.Stripe != nil {
 		h.follow(ctx, &found)
 		h.inForce(ctx, c.Account.ID, "checkout")
 		if found, err = h.Store.FindCheckout(ctx, id); err != nil {
@@ -430,12 +432,12 @@ func (h *service) runFinishCheckout(ctx context.Context, c *Call, in FinishCheck
 }
 
 // checkoutNotes are the next steps, by state.
-var checkoutNotes = map[store.CheckoutState]string{
-	store.CheckoutOpen: "No payment is seen yet. If you paid, look again in a minute; if not, the page can be " +
+var checkoutNotes = map[billingdb.CheckoutState]string{
+	billingdb.CheckoutOpen: "No payment is seen yet. If you paid, look again in a minute; if not, the page can be " +
 		"paid until it expires.",
-	store.CheckoutPaid:    "It is paid, and what was bought is in force.",
-	store.CheckoutExpired: "It expired without a payment, and nothing was charged. Begin a new one.",
-	store.CheckoutRefunded: "It was paid and sent back, because another checkout was paid before. The refund shows " +
-		"on the card's statement in some days.",
-	store.CheckoutFailed: "No page could be made for it, and nothing was charged. Begin a new one.",
+	billingdb.CheckoutPaid:    "It is paid, and what was bought is in force.",
+	billingdb.CheckoutExpired: "It expired without a payment, and nothing was charged. Begin a new one.",
+	billingdb.CheckoutRefunded: "It was paid and sent back, because another checkout was paid before. The refund " +
+		"shows on the card's statement in some days.",
+	billingdb.CheckoutFailed: "No page could be made for it, and nothing was charged. Begin a new one.",
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/messaging/support"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // enter puts an address on the waitlist and returns the token of its confirmation mail.
@@ -66,7 +66,7 @@ func TestWaitlist_AddressEnteredByOthersIsRemovedForGood(t *testing.T) {
 	if again.Joined || again.AlreadyOnList {
 		t.Errorf("entered again: %+v", again)
 	}
-	if list, err := o.store.ListWaitlist(o.ctx, store.WaitlistStatuses(), nil, 10); err != nil || len(list) != 0 ||
+	if list, err := o.store.ListWaitlist(o.ctx, supportdb.WaitlistStatuses(), nil, 10); err != nil || len(list) != 0 ||
 		o.waiting(t)["waitlist_joined"] != 1 {
 		t.Errorf("the list is %+v, %v; mails: %v", list, err, o.waiting(t))
 	}
@@ -102,7 +102,8 @@ func TestWish_IsWithdrawnByTheLinkOfItsMail(t *testing.T) {
 			t.Errorf("withdrawing gives %+v", done)
 		}
 	}
-	if list, err := o.store.ListWishes(o.ctx, store.WishAnswers(), store.WishID{}, 10); err != nil || len(list) != 0 {
+	if list, err := o.store.ListWishes(o.ctx, supportdb.WishAnswers(), supportdb.WishID{}, 10); err != nil ||
+		len(list) != 0 {
 		t.Errorf("wishes stand: %+v, %v", list, err)
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // refusalsOf is the look-back for the refusals in a ticket's evidence.
@@ -37,7 +40,7 @@ func (h *service) evidence(ctx context.Context, c *Call, request uuid.UUID) (tic
 	if err != nil {
 		return e, err
 	}
-	if window.Keys == nil && c.scope() != (store.Scope{}) {
+	if window.Keys == nil && c.scope() != (supportdb.Scope{}) {
 		window.Keys = []account.KeyID{c.Key.ID}
 	}
 	refusals, err := h.Store.SumRefusals(ctx, &window)
@@ -60,12 +63,12 @@ func (h *service) evidence(ctx context.Context, c *Call, request uuid.UUID) (tic
 // finds only those calls.
 func (h *service) reportedCall(ctx context.Context, c *Call,
 	request uuid.UUID,
-) (*ticket.ReportedCall, store.Key, error) {
+) (*ticket.ReportedCall, accountdb.Key, error) {
 	calls, err := h.Store.FindCalls(ctx, request)
 	if err != nil {
-		return nil, store.Key{}, toFault(err, "call")
+		return nil, accountdb.Key{}, toFault(err, "call")
 	}
-	var found *store.Call
+	var found *usagedb.Call
 	for i := range calls {
 		of := &calls[i]
 		if of.Account == c.Account.ID &&
@@ -74,13 +77,14 @@ func (h *service) reportedCall(ctx context.Context, c *Call,
 		}
 	}
 	if found == nil {
-		return nil, store.Key{}, noCall()
+		return nil, accountdb.Key{}, noCall()
 	}
 	key, err := h.Store.LoadKeyOf(ctx, c.Account.ID, found.Key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, key, toFault(err, "key")
 	}
-	if scope := c.scope(); scope != (store.Scope{}) && scope.UUID != key.Agent.UUID && scope.UUID != found.Key.UUID {
+	if scope := c.scope(); scope != (supportdb.Scope{}) && scope.UUID != key.Agent.UUID &&
+		scope.UUID != found.Key.UUID {
 		return nil, key, noCall()
 	}
 	return &ticket.ReportedCall{
@@ -123,7 +127,7 @@ func (h *service) chainCondition(id chain.ID) *ticket.ChainCondition {
 	return now
 }
 
-func keyFences(k *store.Key) *ticket.KeyFences {
+func keyFences(k *accountdb.Key) *ticket.KeyFences {
 	of := &ticket.KeyFences{
 		Prefix: k.Prefix, Door: string(k.Door), Status: string(k.Status), Cap: capOf(k.MonthlyCap),
 		FenceList: fenceList(k.Services),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // SubmitFeedbackInput is feedback on the service.
@@ -71,13 +71,13 @@ func (h *service) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedb
 	}
 	by := c.writer()
 	by.Form = form
-	f, err := h.support.SubmitFeedback(ctx, by, store.Feedback{
-		ID: store.NewFeedbackID(), Kind: in.Kind, Title: in.Title, Body: in.Body, Chain: chain.ID(in.Chain),
+	f, err := h.support.SubmitFeedback(ctx, by, supportdb.Feedback{
+		ID: supportdb.NewFeedbackID(), Kind: in.Kind, Title: in.Title, Body: in.Body, Chain: chain.ID(in.Chain),
 		CreatedAt: h.Now(),
 	})
-	if errors.Is(err, store.ErrTooMuchFeedback) {
+	if errors.Is(err, supportdb.ErrTooMuchFeedback) {
 		return FeedbackView{}, fault.New(fault.FieldRefused,
-			"The account has given feedback %d times, as often as it may. Write to %s instead.", store.MaxFeedback,
+			"The account has given feedback %d times, as often as it may. Write to %s instead.", supportdb.MaxFeedback,
 			h.Contact)
 	}
 	if err != nil {
@@ -99,13 +99,13 @@ func (h *service) runListFeedback(ctx context.Context, c *Call, in ListFeedbackI
 	if in.Limit == 0 {
 		in.Limit = defaultTickets
 	}
-	filter := store.FeedbackFilter{Account: c.Account.ID, Scope: c.scope(), Status: in.Status, Limit: in.Limit + 1}
+	filter := supportdb.FeedbackFilter{Account: c.Account.ID, Scope: c.scope(), Status: in.Status, Limit: in.Limit + 1}
 	if in.Cursor != "" {
 		id, err := uuid.Parse(in.Cursor)
 		if err != nil {
 			return FeedbackList{}, fault.New(fault.FieldRefused, "cursor takes next_cursor of the page before.")
 		}
-		filter.Before = store.FeedbackID{UUID: id}
+		filter.Before = supportdb.FeedbackID{UUID: id}
 	}
 	all, err := h.Store.ListFeedback(ctx, filter)
 	if err != nil {
@@ -121,7 +121,7 @@ func (h *service) runListFeedback(ctx context.Context, c *Call, in ListFeedbackI
 	return list, nil
 }
 
-func feedbackView(f *store.Feedback) FeedbackView {
+func feedbackView(f *supportdb.Feedback) FeedbackView {
 	v := FeedbackView{
 		ID: f.ID.String(), Kind: f.Kind, Title: f.Title, Body: f.Body, Chain: f.Chain, Status: f.Status,
 		CreatedAt: f.CreatedAt,

@@ -11,7 +11,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 func TestFeedback_IsKeptForItsAccountAndAnswered(t *testing.T) {
@@ -47,12 +48,12 @@ func TestFeedback_IsKeptForItsAccountAndAnswered(t *testing.T) {
 		service.ListFeedbackInput{})); none.Feedback == nil || len(none.Feedback) != 0 {
 		t.Errorf("eve sees %+v", none)
 	}
-	stored, err := o.store.ListFeedback(o.ctx, store.FeedbackFilter{Account: of, Limit: 10})
+	stored, err := o.store.ListFeedback(o.ctx, supportdb.FeedbackFilter{Account: of, Limit: 10})
 	if err != nil || len(stored) != 2 {
 		t.Fatal(stored, err)
 	}
-	if _, err := o.store.AnswerFeedback(o.ctx, stored[1].ID, store.Answer{
-		Status: "planned", Reply: "In spring.", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now(),
+	if _, err := o.store.AnswerFeedback(o.ctx, stored[1].ID, supportdb.Answer{
+		Status: "planned", Reply: "In spring.", By: accountdb.Author{Actor: "op@host", Origin: "ops"}, At: time.Now(),
 	}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // UsageInsights is what follows from an account's own usage: its projection, what the cache saved,
@@ -97,7 +97,7 @@ func (h *service) usedSince(ctx context.Context, c *Call, since time.Time) (plan
 
 // refusedOfADay returns why calls of the last 24 hours were refused or failed.
 func (h *service) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
-	w := store.UsageWindow{Account: c.Account.ID, Since: spans["24h"].since(h.Now())}
+	w := usagedb.UsageWindow{Account: c.Account.ID, Since: spans["24h"].since(h.Now())}
 	failures, err := h.Store.Failures(ctx, &w, maxRefused)
 	if err != nil {
 		return nil, toFault(err, "usage")
@@ -123,7 +123,7 @@ func (h *service) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error)
 
 // newestFailures returns the request id of the newest failed call of each reason, among the newest
 // maxSifted failures. A reason that is older than all of these is missing.
-func (h *service) newestFailures(ctx context.Context, w *store.UsageWindow) (map[string]string, error) {
+func (h *service) newestFailures(ctx context.Context, w *usagedb.UsageWindow) (map[string]string, error) {
 	calls, err := h.Store.FailedCalls(ctx, w, h.Now(), maxSifted)
 	if err != nil {
 		return nil, toFault(err, "call")

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Insights report the same as the tools.
@@ -64,14 +64,14 @@ func TestInsights_RefusalsNameTheirNewestRequest(t *testing.T) {
 		b.written(b.keyID, "eth_mainnet", "", "", "rate_window", 40, 0),
 		b.written(b.keyID, "eth_mainnet", "", "", "key_budget", 3, 0),
 		b.written(b.keyID, "eth_mainnet", "", "", "method_not_served", 2, 0))
-	failed := func(reason string, of account.ID, ago time.Duration) store.Call {
-		return store.Call{
+	failed := func(reason string, of account.ID, ago time.Duration) usagedb.Call {
+		return usagedb.Call{
 			RequestID: uuid.New(), StartedAt: noon.Add(-ago), Account: of, Key: b.keyID, Chain: "eth_mainnet",
 			Service: "rpc", Method: "eth_call", Class: "standard", Outcome: reason, HTTPStatus: 429,
 			Duration: time.Millisecond,
 		}
 	}
-	calls := []store.Call{
+	calls := []usagedb.Call{
 		failed("rate_window", b.id, 2*time.Hour), failed("rate_window", b.id, time.Hour),
 		failed("key_budget", b.id, 3*time.Hour), failed("method_not_served", b.id, 25*time.Hour),
 		failed("method_not_served", account.NewID(), time.Hour), failed("ok", b.id, time.Minute),

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // CreateKeyInput is the name and the cap of a new key.
@@ -109,7 +109,7 @@ func (h *service) runListKeys(ctx context.Context, c *Call, in ListKeysInput) (K
 	return list, nil
 }
 
-func viewOf(k *store.Key) KeyView {
+func viewOf(k *accountdb.Key) KeyView {
 	v := KeyView{
 		ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, Door: k.Door, Status: k.Status,
 		MonthlyRequestCap: capOf(k.MonthlyCap), ServicesOff: append([]account.Service{}, k.Services.Off...),
@@ -205,7 +205,7 @@ func capsOf(caps map[account.Service]plan.Units) map[account.Service]plan.Units 
 
 // lastUse returns the hour of a key's last recorded call, or its creation time if the key was made
 // within that hour.
-func lastUse(k *store.Key) time.Time {
+func lastUse(k *accountdb.Key) time.Time {
 	if !k.LastUsedAt.IsZero() && k.LastUsedAt.Before(k.CreatedAt) {
 		return k.CreatedAt
 	}

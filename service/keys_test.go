@@ -19,7 +19,9 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // must returns an operation's output and fails the test on a refusal.
@@ -275,15 +277,15 @@ func TestKeys_IDsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	if err := o.store.PutInvoices(o.ctx, owner, []subscription.Invoice{invoice}); err != nil {
 		t.Fatal(err)
 	}
-	checkout, err := o.store.OpenCheckout(o.ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: owner, Item: "pack_s", OpenedAt: time.Now(),
+	checkout, err := o.store.OpenCheckout(o.ctx, billingdb.Checkout{
+		ID: billingdb.NewCheckoutID(), Account: owner, Item: "pack_s", OpenedAt: time.Now(),
 		ExpiresAt: time.Now().Add(time.Hour),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	anns := uuid.Must(uuid.NewV7())
-	if err := o.store.CopyCalls(o.ctx, []store.Call{
+	if err := o.store.CopyCalls(o.ctx, []usagedb.Call{
 		{RequestID: anns, StartedAt: time.Now(), Account: owner, Method: "eth_call", Outcome: "rate_window"},
 	}); err != nil {
 		t.Fatal(err)
@@ -490,7 +492,7 @@ func right(door service.Welcome) map[string]map[string]any {
 // without being limited.
 func (o *office) wideKey(t *testing.T) string {
 	t.Helper()
-	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Enterprise}
+	a := accountdb.NewAccount{ID: account.NewID(), Kind: accountdb.KindOwner, Plan: plan.Enterprise}
 	if _, err := o.store.CreateAccount(o.ctx, a); err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +501,7 @@ func (o *office) wideKey(t *testing.T) string {
 		t.Fatal(err)
 	}
 	digest := key.Digest(o.hasher)
-	if _, err := o.store.CreateKey(o.ctx, store.NewKey{
+	if _, err := o.store.CreateKey(o.ctx, accountdb.NewKey{
 		ID: account.NewKeyID(), Account: a.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
 		Daily: account.Unlimited,
 	}); err != nil {

@@ -22,7 +22,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // trial is an office with an additional metered operation whose run the test defines.
@@ -111,9 +112,9 @@ func (tr *trial) wantRefusal(t *testing.T, refusal *fault.Error, reason fault.Re
 }
 
 // recorded waits for the call record of a request.
-func (tr *trial) recorded(t *testing.T, id uuid.UUID) store.Call {
+func (tr *trial) recorded(t *testing.T, id uuid.UUID) usagedb.Call {
 	t.Helper()
-	var calls []store.Call
+	var calls []usagedb.Call
 	testkit.Eventually(t, time.Minute, func() (found bool) {
 		var err error
 		calls, err = tr.store.FindCalls(tr.ctx, id)
@@ -141,7 +142,7 @@ func TestMetered_AnswerIsPaidOnceAndServedAgainForNothing(t *testing.T) {
 		t.Errorf("another word: %v, want the key's budget used up", refusal)
 	}
 	paid, hit := tr.recorded(t, first.RequestID), tr.recorded(t, again.RequestID)
-	want := store.Call{
+	want := usagedb.Call{
 		RequestID: first.RequestID, Account: owner, Key: paid.Key, Chain: chain.EthMainnet, Service: "gas",
 		Method: "try", Class: "toolbox", Outcome: "ok", HTTPStatus: 200, Units: plan.Unit, StartedAt: paid.StartedAt,
 		Duration: paid.Duration, ResponseBytes: 24,
@@ -247,7 +248,7 @@ func TestMetered_FencesHoldAndNameTheNextDoor(t *testing.T) {
 	key, owner := tr.keyOf(t, 5)
 	_, refusal = tr.use(key, "word")
 	tr.wantRefusal(t, refusal, fault.PlanLacksService)
-	if _, err := tr.limits.SetPlan(tr.ctx, owner, plan.Must(plan.Pro), store.Author{
+	if _, err := tr.limits.SetPlan(tr.ctx, owner, plan.Must(plan.Pro), accountdb.Author{
 		Actor: "test", Origin: "test",
 	}); err != nil {
 		t.Fatal(err)
@@ -387,7 +388,7 @@ func TestMetered_SuspendedAccountIsServedNoCachedAnswer(t *testing.T) {
 	if _, refusal := tr.use(key, "word"); refusal != nil {
 		t.Fatal(refusal)
 	}
-	if _, err := tr.limits.SetStatus(tr.ctx, owner, account.Suspended, store.Author{
+	if _, err := tr.limits.SetStatus(tr.ctx, owner, account.Suspended, accountdb.Author{
 		Actor: "test", Origin: "test",
 	}); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // reader is a caller who may read usage or money, and the marks of its own data.
@@ -37,9 +38,9 @@ func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) 
 		Caps: &map[string]int64{"rpc": 12_777_777},
 	}))
 	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)}
-	if _, _, err := d.limits.GrantPack(d.ctx, store.Pack{
+	if _, _, err := d.limits.GrantPack(d.ctx, accountdb.Pack{
 		Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened,
-	}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	}, accountdb.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	of := func(secret, method string, requests int64, others ...string) reader {
@@ -52,12 +53,12 @@ func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) 
 		},
 			b.written(s.Key, "polygon_pos", method, "standard", "ok", requests, plan.Units(requests)*plan.Unit),
 			b.written(s.Key, "polygon_pos", method, "standard", "rate_window", 1, 0))
-		failed := store.Call{
+		failed := usagedb.Call{
 			RequestID: uuid.Must(uuid.NewV7()), StartedAt: opened.Add(-time.Minute), Account: d.id, Key: s.Key,
 			Chain: "polygon_pos", Service: "rpc", Method: method, Class: "standard", Tier: "balanced",
 			Outcome: "rate_window", HTTPStatus: 429,
 		}
-		if err := d.store.CopyCalls(d.ctx, []store.Call{failed}); err != nil {
+		if err := d.store.CopyCalls(d.ctx, []usagedb.Call{failed}); err != nil {
 			t.Fatal(err)
 		}
 		return reader{
@@ -224,9 +225,9 @@ func TestOwnScope_AdoptedKeySeesPremiumSupplyAndNotItsOwnersBilling(t *testing.T
 		t.Error("premium supply without a pack")
 	}
 	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)}
-	if _, _, err := d.limits.GrantPack(d.ctx, store.Pack{
+	if _, _, err := d.limits.GrantPack(d.ctx, accountdb.Pack{
 		Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened,
-	}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	}, accountdb.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	if can := d.can(t, adopted); !can.Features.Premium {

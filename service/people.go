@@ -6,7 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/netlimit"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // Members of an account. These operations have no route: pages call them in process.
@@ -145,7 +145,7 @@ func (h *service) runListMembers(ctx context.Context, c *Call, _ Nothing) (Membe
 	return list, nil
 }
 
-func invitationOf(i *store.Invitation) Invitation {
+func invitationOf(i *peopledb.Invitation) Invitation {
 	return Invitation{
 		ID: i.ID.String(), Email: i.Email.Address(), Role: string(i.Role), InvitedBy: i.InvitedBy,
 		AccountName: i.AccountName, InvitedAt: i.InvitedAt, ExpiresAt: i.ExpiresAt,

@@ -24,6 +24,9 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // office is the registry over real servers, with all mails before they are sealed.
@@ -44,7 +47,7 @@ type office struct {
 }
 
 // Prepare stores the newest mail of each kind and address, and seals it.
-func (o *office) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
+func (o *office) Prepare(l outbox.Mail) (maildb.NewMail, error) { //nolint:gocritic // the signature is the package's
 	o.mu.Lock()
 	o.mails[string(l.Mail.Kind())+" "+l.To] = l.Mail
 	o.mu.Unlock()
@@ -99,7 +102,7 @@ func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*ser
 	o.outbox, err = outbox.New(o.store, house, []byte(strings.Repeat("pepper", 8)), time.Now)
 	must(err)
 	o.limits = limits.New(o.store, counters, hasher, time.Now)
-	recorder := store.NewRecorder(o.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond})
+	recorder := usagedb.NewRecorder(o.store, usagedb.RecorderOptions{MaxDelay: 10 * time.Millisecond})
 	t.Cleanup(func() { _ = recorder.Close(context.Background()) })
 	o.hasher, o.counters = hasher, counters
 	options := service.Options{
@@ -336,7 +339,7 @@ func TestAccount_SuspendedOneMayOnlyBeViewedAndLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := store.Author{Actor: "operator", Origin: "ops", Reason: "invoice CAG-7 is unpaid"}
+	by := accountdb.Author{Actor: "operator", Origin: "ops", Reason: "invoice CAG-7 is unpaid"}
 	if _, err := o.limits.SetStatus(o.ctx, id, account.Suspended, by); err != nil {
 		t.Fatal(err)
 	}

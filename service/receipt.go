@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // ReceiptInput identifies a transaction.
@@ -110,7 +110,7 @@ func (h *service) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Rec
 		return Receipt{}, recordAway(err)
 	}
 	paid := anyPaid(all)
-	all = slices.DeleteFunc(all, func(s store.Settlement) bool {
+	all = slices.DeleteFunc(all, func(s paymentdb.Settlement) bool {
 		// next to a payment that was seen, one that was not is a stranger's attempt
 		return s.Stage == x402.StageReading || s.Stage == x402.StageRefused || (paid && s.Found.Paid == 0)
 	})
@@ -132,7 +132,7 @@ func (h *service) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Rec
 	return r, nil
 }
 
-func (h *service) settledPayment(ctx context.Context, s *store.Settlement) (SettledPayment, error) {
+func (h *service) settledPayment(ctx context.Context, s *paymentdb.Settlement) (SettledPayment, error) {
 	p := SettledPayment{
 		Wallet: s.Payer.Checksummed(), State: s.Stage, Finality: s.Finality, StateText: h.stateText(s),
 		History: []ReceiptLine{},
@@ -173,7 +173,7 @@ func (h *service) settledPayment(ctx context.Context, s *store.Settlement) (Sett
 }
 
 // usable reports whether a redeemed settlement's units can be used.
-func (h *service) usable(s *store.Settlement) bool {
+func (h *service) usable(s *paymentdb.Settlement) bool {
 	return s.Stage == x402.StageRedeemed && h.Now().Before(s.WindowEnds)
 }
 
@@ -190,7 +190,7 @@ func treatment(d *x402.Deal) string {
 }
 
 // stateText explains the state of a settlement and what the payer can do.
-func (h *service) stateText(s *store.Settlement) string {
+func (h *service) stateText(s *paymentdb.Settlement) string {
 	switch s.Stage {
 	case x402.StagePending:
 		return "The transaction is not deep enough in the chain yet. No units were granted; redeem it again in a " +

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Classes of uses that are not relayed, in usage and in call records. Management operations cost no
@@ -46,7 +46,7 @@ func (h *service) record(c *Call, m *Meta, counts *telemetry.Operation, refusal 
 	if c.Account.ID.IsZero() {
 		return
 	}
-	call := store.Call{
+	call := usagedb.Call{
 		RequestID: c.RequestID, StartedAt: c.started, Account: c.Account.ID, Key: c.Key.ID, Method: m.Name,
 		Class: classManagement, Outcome: outcome, HTTPStatus: status, Duration: took,
 	}
@@ -90,7 +90,7 @@ func (h *service) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusa
 	if call.Subject == nil {
 		return
 	}
-	rec := store.Call{
+	rec := usagedb.Call{
 		RequestID: u.RequestID, StartedAt: u.started, Account: call.Subject.Account, Key: call.Subject.Key,
 		Chain: chain.ID(call.Metered.Chain), Service: call.Metered.Service, Method: m.Name, Class: call.Metered.Class,
 		Outcome: told, HTTPStatus: status, Units: units, Duration: took, ResponseBytes: int64(written),

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Free operations are recorded as they were answered: without a route as a result, and a panic as
@@ -35,7 +35,7 @@ func TestRecord_ManagementIsRecordedAsAnswered(t *testing.T) {
 			}
 			return service.TrialOutput{Word: in.Word}, nil
 		})
-	for word, want := range map[string]store.Call{
+	for word, want := range map[string]usagedb.Call{
 		"answer": {Outcome: "ok", HTTPStatus: http.StatusOK}, "panic": {
 			Outcome: "internal", HTTPStatus: http.StatusInternalServerError,
 		},

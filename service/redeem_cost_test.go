@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // stranger redeems from a network in an area of its own, with a signature of a wallet that did not
@@ -58,7 +58,7 @@ func TestRedeem_MadeUpHashesCostTheUpstreamsFewCalls(t *testing.T) {
 
 func (s *shop) settlements(t *testing.T) (n int) {
 	t.Helper()
-	all, err := s.store.ListSettlements(s.ctx, store.SettlementFilter{Limit: 100})
+	all, err := s.store.ListSettlements(s.ctx, paymentdb.SettlementFilter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

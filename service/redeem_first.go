@@ -17,6 +17,8 @@ import (
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/paymentdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -38,7 +40,7 @@ var _ Payments = (*settlement.Reader)(nil)
 
 // redeemFirst redeems a payment that its payer has not redeemed yet. known are the recorded
 // settlements of the transaction.
-func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []store.Settlement) (Redeemed, error) {
+func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []paymentdb.Settlement) (Redeemed, error) {
 	reading, err := h.lookAt(ctx, r, expectedOf(r, known), anyPaid(known))
 	if _, unreadable := errors.AsType[*settlement.UnreadableError](err); unreadable {
 		return h.redeemUnread(ctx, r, known, err)
@@ -71,13 +73,13 @@ func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []store.S
 
 // anyPaid reports whether a payment was seen in the transaction. A settlement without one records
 // no more than that somebody asked while the chain could not be read.
-func anyPaid(known []store.Settlement) bool {
-	return slices.ContainsFunc(known, func(s store.Settlement) bool { return s.Found.Paid > 0 })
+func anyPaid(known []paymentdb.Settlement) bool {
+	return slices.ContainsFunc(known, func(s paymentdb.Settlement) bool { return s.Found.Paid > 0 })
 }
 
 // expectedOf returns, for each possible signer, the least amount that it must have paid. For a
 // message that no key signed, the signer is the zero address, which stands for any payer.
-func expectedOf(r *redeeming, known []store.Settlement) []x402.PayerSum {
+func expectedOf(r *redeeming, known []paymentdb.Settlement) []x402.PayerSum {
 	var least plan.Atomic
 	if sold, ok := plan.FindPerCallTier(r.tier); ok {
 		least = sold.NetAmountRequired()
@@ -93,14 +95,14 @@ func expectedOf(r *redeeming, known []store.Settlement) []x402.PayerSum {
 }
 
 // firstSeen returns when a payer's settlement was first tried, or now for a new one.
-func (h *service) firstSeen(known []store.Settlement, payer wallet.Address) time.Time {
+func (h *service) firstSeen(known []paymentdb.Settlement, payer wallet.Address) time.Time {
 	if s := settlementOf(known, payer); s != nil {
 		return s.SeenAt
 	}
 	return h.Now()
 }
 
-func settlementOf(known []store.Settlement, payer wallet.Address) *store.Settlement {
+func settlementOf(known []paymentdb.Settlement, payer wallet.Address) *paymentdb.Settlement {
 	for i := range known {
 		if known[i].Payer == payer {
 			return &known[i]
@@ -113,7 +115,7 @@ func settlementOf(known []store.Settlement, payer wallet.Address) *store.Settlem
 // and retries by itself. It does so within the rate limit RedeemsStuck, because nobody knows
 // whether there is a payment, and only for a signer who is certain: a flow for a guessed address
 // would record settlements of people who never asked.
-func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.Settlement,
+func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []paymentdb.Settlement,
 	cause error,
 ) (Redeemed, error) {
 	f := fault.New(fault.NoUpstream,
@@ -206,19 +208,19 @@ func (h *service) redeemLate(ctx context.Context, r *redeeming, id x402.ID, fail
 
 // redeemAgain returns a new credential for what is left of a redeemed settlement. Concurrent
 // redeems get the same one.
-func (h *service) redeemAgain(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
+func (h *service) redeemAgain(ctx context.Context, r *redeeming, s *paymentdb.Settlement) (Redeemed, error) {
 	return shareRedeem(ctx, &h.payers, payerKey{settlement: s.ID}, func(ctx context.Context) (Redeemed, error) {
 		return h.rotate(ctx, r, s)
 	})
 }
 
-func (h *service) rotate(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
+func (h *service) rotate(ctx context.Context, r *redeeming, s *paymentdb.Settlement) (Redeemed, error) {
 	if refusal := h.limit(ctx, "redeemed:"+s.ID.String(), againLimit); refusal != nil {
 		return Redeemed{}, refusal
 	}
-	next := store.Rotation{
+	next := paymentdb.Rotation{
 		ID: s.ID, Since: r.asked,
-		By: store.Author{
+		By: accountdb.Author{
 			Actor: "payer " + s.Payer.String(), Origin: DoorAPI,
 			Reason: "redeemed again by request " + r.request.String(),
 		},
@@ -259,7 +261,7 @@ func (h *service) rotate(ctx context.Context, r *redeeming, s *store.Settlement)
 }
 
 // redeemed returns the response with the credential, its only appearance in plaintext.
-func (h *service) redeemed(ctx context.Context, s *store.Settlement, secret account.Credential) (Redeemed, error) {
+func (h *service) redeemed(ctx context.Context, s *paymentdb.Settlement, secret account.Credential) (Redeemed, error) {
 	left, err := h.Limits.SettlementLeft(ctx, s)
 	if err != nil { // the credential works; only its remainder is unknown
 		h.Logger.Warn("what is left of a settlement could not be read", "settlement", s.ID.String(), "error", err)
@@ -284,10 +286,10 @@ func (r *redeeming) pending(words string) Redeemed {
 }
 
 // newCredential returns a new credential for a settlement. Its plaintext is derived from its key.
-func (h *service) newCredential() store.Credential {
+func (h *service) newCredential() paymentdb.Credential {
 	key := account.NewKeyID()
 	secret := account.CredentialOf(key, h.Hasher)
-	return store.Credential{Key: key, Digest: secret.Digest(h.Hasher), Prefix: secret.Prefix()}
+	return paymentdb.Credential{Key: key, Digest: secret.Digest(h.Hasher), Prefix: secret.Prefix()}
 }
 
 // credentialOf derives the credential of a key. ok is false if it cannot be derived, as for the
@@ -302,7 +304,7 @@ func (h *service) credentialOf(ctx context.Context, key account.KeyID) (secret a
 	return secret, named.Key == key, err
 }
 
-func (h *service) receiptURL(s *store.Settlement) string {
+func (h *service) receiptURL(s *paymentdb.Settlement) string {
 	return h.PublicURL + receiptPrefix + s.Tx.String()
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/cache"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 const (
@@ -26,10 +26,10 @@ const (
 // payerOf returns the payer who made the signature, and the message that was signed. Wallets with a
 // redeemed settlement among known are left out: they were asked before.
 func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.PayerSum,
-	known []store.Settlement,
+	known []paymentdb.Settlement,
 ) (x402.PayerSum, *signing, error) {
 	//nolint:gocritic // at most a hundred
-	taken := slices.ContainsFunc(known, func(s store.Settlement) bool { return s.Redeemed() })
+	taken := slices.ContainsFunc(known, func(s paymentdb.Settlement) bool { return s.Redeemed() })
 	var open []x402.PayerSum
 	for _, p := range payments {
 		if by := r.by(p.Payer); by != nil {
@@ -61,8 +61,8 @@ func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.Pay
 // redeemedBy returns the settlement redeemed by the contract wallet that made the signature, and
 // the message that was signed. Both are nil if there is none.
 func (h *service) redeemedBy(ctx context.Context, r *redeeming,
-	known []store.Settlement,
-) (*store.Settlement, *signing, error) {
+	known []paymentdb.Settlement,
+) (*paymentdb.Settlement, *signing, error) {
 	var paid []x402.PayerSum
 	for i := range known {
 		if s := &known[i]; s.Redeemed() {

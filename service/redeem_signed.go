@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // signing is a message that a redeem's signature may have signed.
@@ -78,7 +78,7 @@ func (r *redeeming) by(payer wallet.Address) *signing {
 
 // signerWithoutChain returns who signed when that is certain without the chain: a payer that is
 // recorded, or the signer of the only message that can have been signed. Otherwise it returns zero.
-func (r *redeeming) signerWithoutChain(known []store.Settlement) wallet.Address {
+func (r *redeeming) signerWithoutChain(known []paymentdb.Settlement) wallet.Address {
 	for i := range known {
 		if r.by(known[i].Payer) != nil {
 			return known[i].Payer
@@ -101,7 +101,9 @@ func (r *redeeming) unaskedAbout() string {
 }
 
 // redeemSigned is redeemAgain after a check that the signed message has not expired.
-func (h *service) redeemSigned(ctx context.Context, r *redeeming, by *signing, s *store.Settlement) (Redeemed, error) {
+func (h *service) redeemSigned(ctx context.Context, r *redeeming, by *signing,
+	s *paymentdb.Settlement,
+) (Redeemed, error) {
 	paid := s.SeenAt
 	if s.Found.Time > 0 {
 		paid = time.Unix(s.Found.Time, 0)

@@ -26,6 +26,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/ens"
@@ -48,7 +49,7 @@ type Options struct {
 	Hasher    *account.Hasher
 	Pool      *upstream.Pool // which chains are served
 	Links     chain.Links
-	Recorder  *store.Recorder
+	Recorder  *usagedb.Recorder
 	Flows     *workflows.Client // Temporal workflows
 	PublicURL string            // without a trailing slash
 	Now       func() time.Time

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/people"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // SignedIn is the user who signed in, with the account and the role.
@@ -16,7 +16,7 @@ type SignedIn struct {
 	Email string
 	Owner bool // of the account
 
-	session store.Session
+	session peopledb.Session
 }
 
 // userLimit is the rate limit of operations per user. A page uses several.
@@ -33,7 +33,7 @@ func (h *service) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Err
 		return recordAway(err)
 	}
 	c.User = SignedIn{
-		User: session.User, Email: session.Email.Address(), Owner: session.Role == store.RoleOwner, session: session,
+		User: session.User, Email: session.Email.Address(), Owner: session.Role == peopledb.RoleOwner, session: session,
 	}
 	if refusal := h.limit(ctx, "manage:"+session.User.String(), userLimit); refusal != nil {
 		return refusal
@@ -60,7 +60,7 @@ func (c *Call) mayChange() *fault.Error {
 }
 
 // suspended refuses a change and gives the user the reason.
-func suspended(s *store.Session) *fault.Error {
+func suspended(s *peopledb.Session) *fault.Error {
 	f := fault.New(fault.AccountSuspended,
 		"The account is suspended, so nothing of it can be changed. Write to the support named on this page to learn "+
 			"how it ends.")

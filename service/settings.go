@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // UpdateAccountInput changes the settings that are present. Without any field it reads them.
@@ -28,11 +28,11 @@ type UpdateAccountInput struct {
 
 // AccountSettings are the settings after a change.
 type AccountSettings struct {
-	NotifyUsage80   bool           `json:"notify_usage_80"`
-	NotifyUsage100  bool           `json:"notify_usage_100"`
-	NotifyIncidents bool           `json:"notify_incidents"`
-	TimeZone        string         `json:"time_zone"`
-	Insights        store.Insights `json:"insights" doc:"what the account told of itself; only what was told"`
+	NotifyUsage80   bool               `json:"notify_usage_80"`
+	NotifyUsage100  bool               `json:"notify_usage_100"`
+	NotifyIncidents bool               `json:"notify_incidents"`
+	TimeZone        string             `json:"time_zone"`
+	Insights        accountdb.Insights `json:"insights" doc:"what the account told of itself; only what was told"`
 }
 
 func (h *service) updateAccount() *Operation[UpdateAccountInput, AccountSettings] {
@@ -78,7 +78,7 @@ func checkZone(name string) *fault.Error {
 }
 
 // apply copies the fields that are present into the settings.
-func (in *UpdateAccountInput) apply(s *store.Settings) {
+func (in *UpdateAccountInput) apply(s *accountdb.Settings) {
 	set(&s.NotifyUsage80, in.NotifyUsage80)
 	set(&s.NotifyUsage100, in.NotifyUsage100)
 	set(&s.NotifyIncidents, in.NotifyIncidents)
@@ -110,7 +110,7 @@ func set[T any](field, given *T) {
 	}
 }
 
-func settingsOf(s store.Settings) AccountSettings {
+func settingsOf(s accountdb.Settings) AccountSettings {
 	return AccountSettings{
 		NotifyUsage80: s.NotifyUsage80, NotifyUsage100: s.NotifyUsage100, NotifyIncidents: s.NotifyIncidents,
 		TimeZone: s.TimeZone, Insights: s.Insights,

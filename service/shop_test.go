@@ -30,7 +30,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -211,7 +211,7 @@ func (s *shop) refused(t *testing.T, what string, in map[string]any, reason faul
 	return refusal
 }
 
-func (s *shop) settlement(t *testing.T, by signer, hash string) store.Settlement {
+func (s *shop) settlement(t *testing.T, by signer, hash string) paymentdb.Settlement {
 	t.Helper()
 	id := x402.ID{Chain: 8453}
 	id.Tx, _ = x402.ParseTxHash(hash)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // Without the chain a recorded payer is who signed, or the signer of the message that the redeem
@@ -13,17 +13,17 @@ import (
 func TestSigner_WithoutChainIsWhoSignedOrTheMessagesSigner(t *testing.T) {
 	t.Parallel()
 	old, today, before := wallet.Address{1}, wallet.Address{2}, wallet.Address{3}
-	another := store.Settlement{ID: x402.ID{Payer: wallet.Address{9}}}
+	another := paymentdb.Settlement{ID: x402.ID{Payer: wallet.Address{9}}}
 	menus := []signing{{signer: old}, {signer: today}, {signer: before}}
 	for name, c := range map[string]struct {
 		signed []signing
-		known  []store.Settlement
+		known  []paymentdb.Settlement
 		want   wallet.Address
 	}{
 		"nobody is recorded":         {menus, nil, wallet.Address{}},
-		"somebody else is recorded":  {menus, []store.Settlement{another, {}}, wallet.Address{}},
-		"the payer is, of an hour's": {menus, []store.Settlement{another, {ID: x402.ID{Payer: before}}}, before},
-		"the payer is, of an old":    {menus, []store.Settlement{{ID: x402.ID{Payer: old}}}, old},
+		"somebody else is recorded":  {menus, []paymentdb.Settlement{another, {}}, wallet.Address{}},
+		"the payer is, of an hour's": {menus, []paymentdb.Settlement{another, {ID: x402.ID{Payer: before}}}, before},
+		"the payer is, of an old":    {menus, []paymentdb.Settlement{{ID: x402.ID{Payer: old}}}, old},
 		"the message is named":       {menus[2:], nil, before},
 	} {
 		t.Run(name, func(t *testing.T) {

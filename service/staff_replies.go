@@ -7,7 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // DeskReplyInput is a reply of staff to a ticket, or a change of its state.
@@ -44,7 +44,7 @@ func (h *service) runDeskReplyTicket(ctx context.Context, c *Call, in DeskReplyI
 		return TicketView{}, refusal
 	}
 	by := c.author("")
-	t, verdict, err := h.support.ReplyTicket(ctx, store.TicketReply{
+	t, verdict, err := h.support.ReplyTicket(ctx, supportdb.TicketReply{
 		Number: number, By: ticket.Operator, Actor: by.Actor, Origin: by.Origin, Text: in.Message, Resolve: in.Resolve,
 		Reopen: in.Reopen, Seen: &in.Seen, Form: form, At: h.Now(),
 	})
@@ -94,12 +94,12 @@ func (h *service) runDeskListFeedback(ctx context.Context, _ *Call, in DeskFeedb
 	if in.Limit == 0 {
 		in.Limit = defaultTickets
 	}
-	statuses, before := []string{in.Status}, store.FeedbackID{}
+	statuses, before := []string{in.Status}, supportdb.FeedbackID{}
 	switch in.Status {
 	case "":
 		statuses = []string{"new"}
 	case "all":
-		statuses = store.FeedbackStatuses()
+		statuses = supportdb.FeedbackStatuses()
 	}
 	if in.Cursor != "" {
 		id, err := uuid.Parse(in.Cursor)
@@ -151,7 +151,7 @@ func (h *service) runDeskAnswerFeedback(ctx context.Context, c *Call, in AnswerF
 	if err != nil {
 		return FeedbackView{}, noFeedback()
 	}
-	f, err := h.support.AnswerFeedback(ctx, store.FeedbackID{UUID: id}, store.Answer{
+	f, err := h.support.AnswerFeedback(ctx, supportdb.FeedbackID{UUID: id}, supportdb.Answer{
 		Status: in.Status, Reply: in.Reply, By: c.author(""), Seen: &in.Seen, At: h.Now(),
 	})
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // byOps is the author of operators' commands.
-var byOps = store.Author{Actor: "op@host", Origin: "ops"}
+var byOps = accountdb.Author{Actor: "op@host", Origin: "ops"}
 
 // staff returns the cookie of a user with the staff role.
 func (o *office) staff(t *testing.T) string {
@@ -318,7 +319,7 @@ func TestWaitlist_AddressIsInvitedOnceForEver(t *testing.T) {
 	if counts["wish_received"] != 1 || counts["waitlist_joined"] != 1 || counts["enterprise_wish"] != 2 {
 		t.Errorf("mails wait: %v", counts)
 	}
-	wishes, err := o.store.ListWishes(o.ctx, store.WishStatuses(), store.WishID{}, 10)
+	wishes, err := o.store.ListWishes(o.ctx, supportdb.WishStatuses(), supportdb.WishID{}, 10)
 	if err != nil || len(wishes) != 2 || wishes[0].Status != "new" {
 		t.Fatal(wishes, err)
 	}

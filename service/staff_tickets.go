@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // DeskTicketsInput selects a page of tickets of all accounts.
@@ -79,7 +80,7 @@ func (h *service) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicket
 	if in.Limit == 0 {
 		in.Limit = defaultDeskPage
 	}
-	f := store.DeskFilter{
+	f := supportdb.DeskFilter{
 		Statuses: deskStatuses(in.Status), Priorities: ticket.Priorities(), Limit: in.Limit + 1,
 		OldestFirst: in.Status == "" || in.Status == toAnswer,
 	}
@@ -122,7 +123,7 @@ func (h *service) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicket
 }
 
 // deskView returns a ticket with the URL of its page at the desk.
-func (h *service) deskView(t *store.Ticket) TicketView {
+func (h *service) deskView(t *supportdb.Ticket) TicketView {
 	v := h.ticketView(t)
 	v.URL = h.PublicURL + "/staff/tickets/" + v.Reference
 	return v
@@ -167,7 +168,7 @@ func (h *service) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketIn
 	if !ok {
 		return DeskTicketDetail{}, noDeskTicket()
 	}
-	t, messages, err := h.Store.LoadTicket(ctx, account.ID{}, store.Scope{}, number)
+	t, messages, err := h.Store.LoadTicket(ctx, account.ID{}, supportdb.Scope{}, number)
 	if err != nil {
 		return DeskTicketDetail{}, toldOfDesk(err)
 	}
@@ -192,7 +193,9 @@ func (h *service) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketIn
 
 // nameActors adds who filed a ticket and who acted on it. E-mail addresses and prefixes of keys are
 // looked up on reading and not stored with the ticket.
-func (h *service) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.Ticket, lines []store.DeskLine) error {
+func (h *service) nameActors(ctx context.Context, d *DeskTicketDetail, t *supportdb.Ticket,
+	lines []supportdb.DeskLine,
+) error {
 	filer := "key " + t.Key.String()
 	if !t.User.IsZero() {
 		filer = t.User.Actor()
@@ -225,11 +228,11 @@ func toldOfDesk(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return noDeskTicket()
-	case errors.Is(err, store.ErrTooManyMessages):
+	case errors.Is(err, supportdb.ErrTooManyMessages):
 		return fault.New(fault.FieldRefused,
 			"message: the ticket has %d messages, as many as it may have. Resolve it without a message.",
 			ticket.MaxMessages)
-	case errors.Is(err, store.ErrUnread):
+	case errors.Is(err, supportdb.ErrUnread):
 		return fault.New(fault.FieldRefused,
 			"Somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field",
 			"seen")

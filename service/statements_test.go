@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // agentKey makes an agent of an account, with its key.
@@ -24,10 +24,11 @@ func (o *office) agentKey(t *testing.T, of account.ID) (key string, id account.K
 		t.Fatal(err)
 	}
 	digest := minted.Digest(o.hasher)
-	claimed, err := o.store.ClaimAgent(o.ctx, store.Claim{
+	claimed, err := o.store.ClaimAgent(o.ctx, accountdb.Claim{
 		Account: of, Address: wallet.Address{0xab}, Name: "scout", Message: "m", Key: account.NewKeyID(),
 		Digest: digest[:], Prefix: minted.Prefix(),
-	}, store.Author{Actor: "test", Origin: "console"}, func(store.Account) (plan.Units, error) { return 0, nil })
+	}, accountdb.Author{Actor: "test", Origin: "console"},
+		func(accountdb.Account) (plan.Units, error) { return 0, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func (o *office) adoptedKey(t *testing.T, of account.ID) string {
 	digest := code.Digest(o.hasher)
 	key, _, err := o.store.FindClaim(o.ctx, digest[:])
 	if err == nil {
-		_, err = o.store.AdoptKey(o.ctx, key.ID, of, account.UserID{}, store.Author{Actor: "test", Origin: "console"})
+		_, err = o.store.AdoptKey(o.ctx, key.ID, of, account.UserID{},
+			accountdb.Author{Actor: "test", Origin: "console"})
 	}
 	if err != nil {
 		t.Fatal(err)

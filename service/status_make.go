@@ -8,7 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/chaindb"
 )
 
 const (
@@ -50,7 +50,7 @@ func (h *service) makeStatus(ctx context.Context) (Status, error) {
 
 func (h *service) readStatus(ctx context.Context,
 	now time.Time,
-) (map[chain.ID]*store.ChainRecord, []store.Incident, error) {
+) (map[chain.ID]*chaindb.ChainRecord, []chaindb.Incident, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
 	first := now.AddDate(0, 0, 1-StatusDays)
@@ -72,7 +72,7 @@ func worse(a, b chain.State) chain.State {
 	return a
 }
 
-func (h *service) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Time) ChainStatus {
+func (h *service) chainStatus(c *chain.Chain, r *chaindb.ChainRecord, now time.Time) ChainStatus {
 	here, _ := h.Pool.Chain(c.ID)
 	is := here.Condition()
 	s := ChainStatus{
@@ -89,7 +89,7 @@ func (h *service) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Tim
 		s.State, s.Why = is.State()
 	}
 	if r == nil {
-		r = &store.ChainRecord{Windows: make([]store.ChainWindow, 2)}
+		r = &chaindb.ChainRecord{Windows: make([]chaindb.ChainWindow, 2)}
 	}
 	if m := r.Newest; m != nil && now.Sub(m.At) < statusFresh { // so that all processes report the same
 		s.State, s.Why, s.MeasuredAt = m.State, m.Why, timeOf(m.At)
@@ -99,7 +99,7 @@ func (h *service) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Tim
 	return s
 }
 
-func callFigures(w *store.ChainWindow) CallFigures {
+func callFigures(w *chaindb.ChainWindow) CallFigures {
 	f := CallFigures{Calls: w.Calls, Rerouted: w.Rerouted, Lost: w.Lost}
 	if w.Calls > 0 {
 		f.Errors = new(math.Round(float64(w.Lost)*10_000/float64(w.Calls)) / 100)
@@ -119,12 +119,12 @@ func quantile(l *account.Latency, q float64) *float64 {
 
 // statusDays returns the last limit days up to now, including days without a record, and the share
 // of their measured time in which the chain was not down.
-func statusDays(recorded []store.ChainDay, now time.Time, limit int) (days []StatusDay, uptime *float64) {
+func statusDays(recorded []chaindb.ChainDay, now time.Time, limit int) (days []StatusDay, uptime *float64) {
 	var well, measured time.Duration
 	day := now.Truncate(wholeDay).AddDate(0, 0, 1-limit)
 	for range limit {
-		var of store.ChainDay
-		if i := slices.IndexFunc(recorded, func(d store.ChainDay) bool { return d.Day.Equal(day) }); i >= 0 {
+		var of chaindb.ChainDay
+		if i := slices.IndexFunc(recorded, func(d chaindb.ChainDay) bool { return d.Day.Equal(day) }); i >= 0 {
 			of = recorded[i]
 		}
 		of.Day = day
@@ -136,7 +136,7 @@ func statusDays(recorded []store.ChainDay, now time.Time, limit int) (days []Sta
 }
 
 // statusDay returns a day of which passed has elapsed.
-func statusDay(d *store.ChainDay, passed time.Duration) StatusDay {
+func statusDay(d *chaindb.ChainDay, passed time.Duration) StatusDay {
 	measured := d.Up + d.Degraded + d.Down
 	s := StatusDay{
 		Day: d.Day.Format(time.DateOnly), State: chain.Up, Up: seconds(d.Up), Degraded: seconds(d.Degraded),
@@ -165,7 +165,7 @@ func uptimeShare(part, whole time.Duration) *float64 {
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
-func incidentView(i *store.Incident, now time.Time) IncidentView {
+func incidentView(i *chaindb.Incident, now time.Time) IncidentView {
 	v := IncidentView{
 		ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: i.Chain, BeganAt: i.BeganAt, EndedAt: timeOf(i.EndedAt),
 		Seconds: seconds(now.Sub(i.BeganAt)),

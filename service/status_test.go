@@ -10,14 +10,14 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/chaindb"
 )
 
 // stood records that a chain was in a state from an instant on for d, measured every minute.
 func (o *office) stood(t *testing.T, id chain.ID, state chain.State, from time.Time, d time.Duration) {
 	t.Helper()
 	for at := from; !at.After(from.Add(d)); at = at.Add(time.Minute) {
-		if err := o.store.RecordChain(o.ctx, &store.ChainReport{Chain: id, State: state, MeasuredAt: at},
+		if err := o.store.RecordChain(o.ctx, &chaindb.ChainReport{Chain: id, State: state, MeasuredAt: at},
 			2*time.Minute); err != nil {
 			t.Fatal(err)
 		}
@@ -39,15 +39,15 @@ func TestStatus_ReportsNowAndTheDays(t *testing.T) {
 	o.stood(t, chain.EthMainnet, chain.Up, before, 9*time.Minute)
 	o.stood(t, chain.EthMainnet, chain.Down, before.Add(10*time.Minute), 5*time.Minute)
 	o.stood(t, chain.EthMainnet, chain.Up, before.Add(16*time.Minute), 0)
-	calls := store.ChainCalls{
-		Slot: now.Add(-10 * time.Minute).Truncate(store.ChainSlot), ChainTraffic: store.ChainTraffic{
+	calls := chaindb.ChainCalls{
+		Slot: now.Add(-10 * time.Minute).Truncate(chaindb.ChainSlot), ChainTraffic: chaindb.ChainTraffic{
 			Calls: 200, Rerouted: 7, Lost: 3, Attempts: 212, Failed: 12,
 		},
 	}
 	calls.Latency[account.LatencyBucketOf(20*ms)], calls.Latency[account.LatencyBucketOf(900*ms)] = 180, 20
-	report := &store.ChainReport{
+	report := &chaindb.ChainReport{
 		Chain: chain.EthMainnet, State: chain.Degraded, Why: "calls_lost", MeasuredAt: now,
-		Calls: []store.ChainCalls{calls},
+		Calls: []chaindb.ChainCalls{calls},
 	}
 	if err := o.store.RecordChain(o.ctx, report, 2*time.Minute); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // eventIgnored is the stored result of an event whose type is irrelevant to purchases.
@@ -44,7 +45,7 @@ func (c *Registry) ReceiveStripeEvent(ctx context.Context, payload []byte, signa
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return recordAway(err)
 	}
-	stored := store.StripeEvent{
+	stored := billingdb.StripeEvent{
 		ID: event.ID, Type: event.Type, APIVersion: event.APIVersion, Object: event.Object, Customer: customer,
 		Session: event.Session, CreatedAt: event.Created,
 	}
@@ -64,7 +65,7 @@ func (c *Registry) ReceiveStripeEvent(ctx context.Context, payload []byte, signa
 }
 
 // passOn signals the workflow of an event. If that fails, the sweep of events does it later.
-func (h *service) passOn(ctx context.Context, event *store.StripeEvent) error {
+func (h *service) passOn(ctx context.Context, event *billingdb.StripeEvent) error {
 	if !slices.Contains(billing.Events(), event.Type) {
 		return h.Store.MarkStripeEvent(ctx, event.ID, eventIgnored)
 	}
@@ -90,11 +91,11 @@ func (f eventFlows) SignalSubscription(ctx context.Context, id account.ID, hint 
 
 // SignalCheckout has a workflow look at the outcome of a checkout.
 func (f eventFlows) SignalCheckout(ctx context.Context, ref activities.CheckoutRef, _ string) error {
-	id, err := store.ParseCheckoutID(ref.Checkout)
+	id, err := billingdb.ParseCheckoutID(ref.Checkout)
 	if err != nil {
 		return err
 	}
-	return f.purchases.FollowCheckout(ctx, &store.Checkout{ID: id, Session: ref.Session, Account: ref.Account})
+	return f.purchases.FollowCheckout(ctx, &billingdb.Checkout{ID: id, Session: ref.Session, Account: ref.Account})
 }
 
 // whose returns the customer of an event: the one that it names, or that of its checkout, or that
@@ -106,7 +107,7 @@ func (h *service) whose(ctx context.Context, event *billing.Event) (string, erro
 	var who account.ID
 	err := store.ErrNotFound
 	if event.Session != "" {
-		var checkout store.Checkout
+		var checkout billingdb.Checkout
 		checkout, err = h.Store.FindCheckoutBySession(ctx, event.Session)
 		who = checkout.Account
 	} else if event.Payment != "" { // disputes and refunds name no customer

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // ListTicketsInput selects a page of tickets.
@@ -40,7 +40,7 @@ func (h *service) runListTickets(ctx context.Context, c *Call, in ListTicketsInp
 	if in.Limit == 0 {
 		in.Limit = defaultTickets
 	}
-	filter := store.TicketFilter{Account: c.Account.ID, Scope: c.scope(), Limit: in.Limit + 1}
+	filter := supportdb.TicketFilter{Account: c.Account.ID, Scope: c.scope(), Limit: in.Limit + 1}
 	switch in.Status {
 	case "", "unresolved":
 		filter.Statuses = ticket.Unresolved()
@@ -113,7 +113,7 @@ const (
 
 // wrote reports whether the caller is the writer: the same user, the same key, or a key of the same
 // agent.
-func (c *Call) wrote(w *store.TicketWriter) bool {
+func (c *Call) wrote(w *supportdb.TicketWriter) bool {
 	switch {
 	case !c.Key.ID.IsZero():
 		return w.Key == c.Key.ID || !c.Key.Agent.IsZero() && w.Agent == c.Key.Agent
@@ -125,7 +125,9 @@ func (c *Call) wrote(w *store.TicketWriter) bool {
 
 // nameWriters adds who of the account wrote each message. Staff sees the same as callers who manage
 // the account.
-func (h *service) nameWriters(ctx context.Context, c *Call, notes []TicketNote, messages []store.TicketMessage) error {
+func (h *service) nameWriters(ctx context.Context, c *Call, notes []TicketNote,
+	messages []supportdb.TicketMessage,
+) error {
 	writers, err := h.Store.WritersOf(ctx, messages)
 	if err != nil {
 		return toFault(err, "ticket")
@@ -174,7 +176,7 @@ func (h *service) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Ti
 	return d, h.nameWriters(ctx, c, d.Messages, messages)
 }
 
-func (h *service) ticketDetail(t *store.Ticket, messages []store.TicketMessage) TicketDetail {
+func (h *service) ticketDetail(t *supportdb.Ticket, messages []supportdb.TicketMessage) TicketDetail {
 	d := TicketDetail{
 		TicketView: h.ticketView(t), Messages: make([]TicketNote, len(messages)), Evidence: t.Evidence,
 		SuggestedPaths: t.Evidence.Paths(), ResolvedAt: timeOf(t.ResolvedAt), ClosedAt: timeOf(t.ClosedAt),
@@ -225,7 +227,7 @@ func (h *service) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInp
 		return TicketView{}, refusal
 	}
 	by, writer := c.author(""), c.writer()
-	t, verdict, err := h.support.ReplyTicket(ctx, store.TicketReply{
+	t, verdict, err := h.support.ReplyTicket(ctx, supportdb.TicketReply{
 		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Actor: by.Actor,
 		Writer: writer.Actor(), Origin: by.Origin, Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, Form: form,
 		At: h.Now(),

@@ -13,12 +13,12 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
 // file has a caller file a ticket and returns its row.
-func (o *office) file(t *testing.T, who *service.Caller) store.Ticket {
+func (o *office) file(t *testing.T, who *service.Caller) supportdb.Ticket {
 	t.Helper()
 	made := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, who, service.CreateTicketInput{
 		Subject: "s", Message: "m",
@@ -26,14 +26,14 @@ func (o *office) file(t *testing.T, who *service.Caller) store.Ticket {
 	return o.ticket(t, who, made.Reference)
 }
 
-func (o *office) ticket(t *testing.T, who *service.Caller, reference string) store.Ticket {
+func (o *office) ticket(t *testing.T, who *service.Caller, reference string) supportdb.Ticket {
 	t.Helper()
 	of, err := account.ParseID(o.whoIs(t, who.Session).AccountID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	number, _ := ticket.ParseReference(reference)
-	now, _, err := o.store.LoadTicket(o.ctx, of, store.Scope{}, number)
+	now, _, err := o.store.LoadTicket(o.ctx, of, supportdb.Scope{}, number)
 	if err != nil {
 		t.Fatal(err)
 	}

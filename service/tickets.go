@@ -16,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // CreateTicketInput is a request for support.
@@ -69,7 +71,7 @@ func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketI
 	if refusal := prose("message", in.Message, true); refusal != nil {
 		return CreatedTicket{}, refusal
 	}
-	n := store.NewTicket{
+	n := supportdb.NewTicket{
 		Writer: c.writer(), Subject: in.Subject, Message: in.Message, Category: ticket.Category(in.Category),
 		Chosen: ticket.Category(in.Category), At: h.Now(),
 	}
@@ -102,19 +104,19 @@ func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketI
 }
 
 // writer returns the caller as the author of messages to support.
-func (c *Call) writer() store.Writer {
-	return store.Writer{
+func (c *Call) writer() supportdb.Writer {
+	return supportdb.Writer{
 		Account: c.Account.ID, Key: c.Key.ID, User: c.User.User, Agent: c.Key.Agent, Scope: c.scope(), Channel: c.Door,
 	}
 }
 
 // isPaying reports whether the account has a plan that is paid for.
-func isPaying(a *store.Account) bool {
+func isPaying(a *accountdb.Account) bool {
 	held, ok := plan.Lookup(a.Plan)
 	return a.Custom != nil || ok && (held.MonthlyPrice > 0 || held.Kind == plan.Custom)
 }
 
-func (h *service) ticketView(t *store.Ticket) TicketView {
+func (h *service) ticketView(t *supportdb.Ticket) TicketView {
 	reference := t.Number.Reference()
 	return TicketView{
 		Reference: reference, Subject: t.Subject, Status: t.Status, Category: t.Category, Priority: t.Priority,
@@ -128,7 +130,7 @@ const tellFor = 2 * time.Second
 
 // tellTicket signals the workflow of a ticket after a change was recorded. If that fails, a
 // worker's sweep does it later.
-func (h *service) tellTicket(ctx context.Context, t *store.Ticket) {
+func (h *service) tellTicket(ctx context.Context, t *supportdb.Ticket) {
 	if h.Flows == nil || t.Told >= t.Version {
 		return
 	}
@@ -136,7 +138,8 @@ func (h *service) tellTicket(ctx context.Context, t *store.Ticket) {
 	defer cancel()
 	err := h.Flows.TellTicket(ctx, activities.TicketRef{Number: t.Number, Account: t.Account})
 	if err == nil {
-		err = h.Store.MarkTicketTold(ctx, store.TicketNews{Number: t.Number, Account: t.Account, Version: t.Version})
+		err = h.Store.MarkTicketTold(ctx,
+			supportdb.TicketNews{Number: t.Number, Account: t.Account, Version: t.Version})
 	}
 	if err == nil {
 		return
@@ -149,7 +152,7 @@ func (h *service) tellTicket(ctx context.Context, t *store.Ticket) {
 
 // toldOfTickets converts an error of the store into a refusal.
 func toldOfTickets(err error) error {
-	if daily, ok := errors.AsType[*store.TooManyTodayError](err); ok {
+	if daily, ok := errors.AsType[*supportdb.TooManyTodayError](err); ok {
 		f := fault.New(fault.RateWindow,
 			"The account filed %d tickets within 24 hours, as many as it may. Add to one of them, or file the next "+
 				"in %d s.", daily.Limit, int64((daily.Wait+time.Second-1)/time.Second))
@@ -157,19 +160,19 @@ func toldOfTickets(err error) error {
 		return f
 	}
 	switch {
-	case errors.Is(err, store.ErrFormSent):
+	case errors.Is(err, supportdb.ErrFormSent):
 		return fault.New(fault.FieldRefused,
 			"form: this id was sent before and said something else, which was done. Look at what came of it; to add "+
 				"what you send now, make another id.")
-	case errors.Is(err, store.ErrTooManyTickets):
+	case errors.Is(err, supportdb.ErrTooManyTickets):
 		return fault.New(fault.FieldRefused,
 			"The account has %d unresolved tickets, as many as it may have. Resolve some, or add to one of them.",
 			ticket.MaxOpen)
-	case errors.Is(err, store.ErrTooManyMessages):
+	case errors.Is(err, supportdb.ErrTooManyMessages):
 		return fault.New(fault.FieldRefused,
 			"message: the ticket has %d messages, after which only support writes to it. File another and name this "+
 				"one in it.", ticket.MaxByCustomers)
-	case errors.Is(err, store.ErrTooManyMoves):
+	case errors.Is(err, supportdb.ErrTooManyMoves):
 		return fault.New(fault.FieldRefused,
 			"The ticket was resolved and reopened as often as it may be. File another and name this one in it.")
 	case errors.Is(err, store.ErrNotFound):
@@ -183,15 +186,15 @@ func noTicket() *fault.Error {
 }
 
 // formOf parses the idempotency id of a form. An empty text is the zero id.
-func formOf(text string) (store.FormID, *fault.Error) {
+func formOf(text string) (supportdb.FormID, *fault.Error) {
 	if text == "" {
-		return store.FormID{}, nil
+		return supportdb.FormID{}, nil
 	}
 	id, err := uuid.Parse(text)
 	if err != nil || id == uuid.Nil {
-		return store.FormID{}, fault.New(fault.FieldRefused, "form takes a UUID, or nothing.")
+		return supportdb.FormID{}, fault.New(fault.FieldRefused, "form takes a UUID, or nothing.")
 	}
-	return store.FormID{UUID: id}, nil
+	return supportdb.FormID{UUID: id}, nil
 }
 
 // prose refuses an empty text, control characters, and marks that change the writing direction.

@@ -16,7 +16,9 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // withChain adds a chain with two upstreams to the office. Probes found one of them usable.
@@ -44,7 +46,7 @@ func withChain(t *testing.T) func(*service.Options) {
 }
 
 // call records a call of a key and returns its request id.
-func (o *office) call(t *testing.T, key string, items ...store.Call) string {
+func (o *office) call(t *testing.T, key string, items ...usagedb.Call) string {
 	t.Helper()
 	s, refusal := o.limits.Identify(o.ctx, key, browser("").Network)
 	if refusal != nil {
@@ -93,8 +95,8 @@ func TestTicket_CarriesWhatIsKnownOfItsMatter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed := store.Call{Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2, Duration: 1500 * time.Millisecond}
-	request := o.call(t, key.PlaintextToken, store.Call{Units: plan.Unit}, failed)
+	failed := usagedb.Call{Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2, Duration: 1500 * time.Millisecond}
+	request := o.call(t, key.PlaintextToken, usagedb.Call{Units: plan.Unit}, failed)
 	made := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, holder(key.PlaintextToken),
 		service.CreateTicketInput{
 			Subject: "Calls fail", Message: "Since noon.", RequestID: request,
@@ -179,12 +181,12 @@ func TestTicket_IsFoundByItsAccountAndItsAgentAlone(t *testing.T) {
 		in.Subject, in.Message = "s", "m"
 		return must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, who, in)).Reference
 	}
-	request := o.call(t, own.PlaintextToken, store.Call{Outcome: "rate_window"})
+	request := o.call(t, own.PlaintextToken, usagedb.Call{Outcome: "rate_window"})
 	anns, byKey := file(ann, service.CreateTicketInput{RequestID: request}), file(holder(own.PlaintextToken),
 		service.CreateTicketInput{})
 	byAgent, atDoor := file(agents, service.CreateTicketInput{}), file(holder(door.Key), service.CreateTicketInput{})
 	byAdopted := file(adopted, service.CreateTicketInput{
-		RequestID: o.call(t, adoptedKey, store.Call{Outcome: "rate_window"}),
+		RequestID: o.call(t, adoptedKey, usagedb.Call{Outcome: "rate_window"}),
 	})
 	for who, c := range map[string]struct {
 		caller *service.Caller
@@ -363,7 +365,7 @@ func TestTicket_SuspendedAccountReachesSupport(t *testing.T) {
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	key := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{Name: "indexer"}))
 	of, _ := account.ParseID(o.whoIs(t, ann.Session).AccountID)
-	if _, err := o.limits.SetStatus(o.ctx, of, account.Suspended, store.Author{
+	if _, err := o.limits.SetStatus(o.ctx, of, account.Suspended, accountdb.Author{
 		Actor: "operator", Origin: "ops", Reason: "abuse",
 	}); err != nil {
 		t.Fatal(err)
@@ -412,7 +414,7 @@ func TestTicket_PreviewShowsWhatItWillCarryAndFilesNothing(t *testing.T) {
 	o := openOffice(t, withChain(t))
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	key := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{Name: "indexer"}))
-	request := o.call(t, key.PlaintextToken, store.Call{Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2})
+	request := o.call(t, key.PlaintextToken, usagedb.Call{Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2})
 	for name, caller := range map[string]*service.Caller{"a user": ann, "a key": holder(key.PlaintextToken)} {
 		shown := must[service.TicketPreview](t)(o.PreviewTicket.Invoke(o.ctx, caller,
 			service.PreviewTicketInput{RequestID: request}))
@@ -450,18 +452,18 @@ func TestTicket_OfAKeyGoesWithItToItsOwner(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	// as identified before the adoption
-	before := store.Writer{Account: subject.Account, Key: subject.Key, Channel: "api"}
+	before := supportdb.Writer{Account: subject.Account, Key: subject.Key, Channel: "api"}
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	must[service.AdoptedKey](t)(o.AdoptKey.Invoke(o.ctx, ann, service.AdoptKeyInput{
 		ClaimCode: key.Doorways["adopt"].ClaimCode,
 	}))
-	if _, _, err := o.store.CreateTicket(o.ctx, store.NewTicket{
+	if _, _, err := o.store.CreateTicket(o.ctx, supportdb.NewTicket{
 		Writer: before, Subject: "s", Message: "m", Category: ticket.Other, Priority: ticket.Low, At: time.Now(),
 	}); err == nil {
 		t.Error("a ticket is filed in the account that the key has left")
 	}
-	if _, err := o.store.SubmitFeedback(o.ctx, before, store.Feedback{
-		ID: store.NewFeedbackID(), Kind: "praise", Title: "x", CreatedAt: time.Now(),
+	if _, err := o.store.SubmitFeedback(o.ctx, before, supportdb.Feedback{
+		ID: supportdb.NewFeedbackID(), Kind: "praise", Title: "x", CreatedAt: time.Now(),
 	}, nil); err == nil {
 		t.Error("feedback is given in the account that the key has left")
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // For an account with a million usage lines, PostgreSQL takes dozens of milliseconds per report,
@@ -24,9 +24,9 @@ const (
 type usageAsk struct {
 	what    string
 	account account.ID
-	scope   store.Scope   // an agent or a key that sees only its part of the account; zero for all of it
-	key     account.KeyID // for reports that depend on the key itself; zero for others
-	input   any           // comparable
+	scope   supportdb.Scope // an agent or a key that sees only its part of the account; zero for all of it
+	key     account.KeyID   // for reports that depend on the key itself; zero for others
+	input   any             // comparable
 }
 
 // usageMade is the result of making a report.

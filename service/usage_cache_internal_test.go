@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 func TestUsageCache_AnswerIsMadeOnceInTenSeconds(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
 	h := &service{Options: Options{Now: func() time.Time { return now }}, usageKept: newUsageKept()}
-	c := &Call{Account: store.Account{ID: account.NewID()}, Key: store.Key{ID: account.NewKeyID()}}
+	c := &Call{Account: accountdb.Account{ID: account.NewID()}, Key: accountdb.Key{ID: account.NewKeyID()}}
 	reads := 0
 	ask := func(of usageAsk) int {
 		n, err := keptUsage(t.Context(), h, of, func(context.Context) (int, error) { reads++; return reads, nil })
@@ -59,27 +59,27 @@ func TestUsageCache_AnswerIsMadeOnceInTenSeconds(t *testing.T) {
 func TestUsageCache_AnotherScopeIsAnotherEntry(t *testing.T) {
 	t.Parallel()
 	of, agent := account.NewID(), account.NewAgentID()
-	ask := func(kind store.AccountKind, door account.Door, agent account.AgentID) usageAsk {
-		c := &Call{Account: store.Account{ID: of, Kind: kind}, Key: store.Key{
+	ask := func(kind accountdb.AccountKind, door account.Door, agent account.AgentID) usageAsk {
+		c := &Call{Account: accountdb.Account{ID: of, Kind: kind}, Key: accountdb.Key{
 			ID: account.NewKeyID(), Door: door, Agent: agent,
 		}}
 		return c.asks("report", nil)
 	}
-	user := &Call{Account: store.Account{ID: of, Kind: store.KindOwner}}
+	user := &Call{Account: accountdb.Account{ID: of, Kind: accountdb.KindOwner}}
 	all := user.asks("report", nil)
 	for what, c := range map[string]struct {
-		kind  store.AccountKind
+		kind  accountdb.AccountKind
 		door  account.Door
 		agent account.AgentID
 		all   bool // sees the usage of the whole account
 		again bool // another key of the kind has the same cache key
 	}{
-		"a key of the account":          {store.KindOwner, account.DoorAccount, account.AgentID{}, true, true},
-		"an adopted key":                {store.KindOwner, account.DoorAdopted, account.AgentID{}, false, false},
-		"an agent's key":                {store.KindOwner, account.DoorAccount, agent, false, true},
-		"a door key that nobody owns":   {store.KindDoor, account.DoorPublic, account.AgentID{}, true, true},
-		"the key of a wallet's own":     {store.KindWallet, account.DoorWallet, account.AgentID{}, true, true},
-		"a door key in a wrong account": {store.KindOwner, account.DoorPublic, account.AgentID{}, false, false},
+		"a key of the account":          {accountdb.KindOwner, account.DoorAccount, account.AgentID{}, true, true},
+		"an adopted key":                {accountdb.KindOwner, account.DoorAdopted, account.AgentID{}, false, false},
+		"an agent's key":                {accountdb.KindOwner, account.DoorAccount, agent, false, true},
+		"a door key that nobody owns":   {accountdb.KindDoor, account.DoorPublic, account.AgentID{}, true, true},
+		"the key of a wallet's own":     {accountdb.KindWallet, account.DoorWallet, account.AgentID{}, true, true},
+		"a door key in a wrong account": {accountdb.KindOwner, account.DoorPublic, account.AgentID{}, false, false},
 	} {
 		first, second := ask(c.kind, c.door, c.agent), ask(c.kind, c.door, c.agent)
 		if first == all != c.all || first == second != c.again {

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // CacheSummary is what the cache answered, and what that saved.
@@ -43,11 +43,11 @@ func (h *service) cacheReport(ctx context.Context, l *look) error {
 	if err != nil {
 		return err
 	}
-	l.series("hits", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Hits) })
-	l.series("misses", "requests", steps, func(s *store.UsageStep) MaybeFigure {
+	l.series("hits", "requests", steps, func(s *usagedb.UsageStep) MaybeFigure { return count(s.Hits) })
+	l.series("misses", "requests", steps, func(s *usagedb.UsageStep) MaybeFigure {
 		return count(s.Billable - s.Computed)
 	})
-	l.series("hit_rate", "share", steps, func(s *store.UsageStep) MaybeFigure {
+	l.series("hit_rate", "share", steps, func(s *usagedb.UsageStep) MaybeFigure {
 		return share(s.Hits, s.Hits+s.Billable-s.Computed)
 	})
 	current, err := h.currentRung(ctx, l.Call)
@@ -62,7 +62,7 @@ func (h *service) cacheReport(ctx context.Context, l *look) error {
 
 // cacheSummary sums what was answered and prices the hits at the rung current, which is empty for a
 // contract.
-func (h *service) cacheSummary(answered []store.AnsweredUsage, current string) CacheSummary {
+func (h *service) cacheSummary(answered []usagedb.AnsweredUsage, current string) CacheSummary {
 	summary := CacheSummary{Methods: []CachedMethod{}}
 	places := map[[2]string]int{}
 	for i := range answered {
@@ -102,12 +102,12 @@ func mostHit(methods []CachedMethod) (kept []CachedMethod, more int64) {
 
 // answersItself reports whether the gateway answers the method itself. Such a call costs nothing
 // and reaches no upstream.
-func answersItself(a *store.AnsweredUsage) bool {
+func answersItself(a *usagedb.AnsweredUsage) bool {
 	return account.Service(a.Service) == account.RPC && chain.IsLocal(a.Method)
 }
 
 // weightOf returns the cost of such a call on a cache miss.
-func (h *service) weightOf(a *store.AnsweredUsage) plan.Units {
+func (h *service) weightOf(a *usagedb.AnsweredUsage) plan.Units {
 	if account.Service(a.Service) == account.RPC {
 		weight := 1
 		if chain.Class(a.Class) == chain.Heavy {

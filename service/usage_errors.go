@@ -8,7 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 func sortedNames[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
@@ -106,7 +106,9 @@ func codeOf(name string) (code int, title string) {
 }
 
 // failureSeries adds a series for each of the methods with the most failures, and one for the rest.
-func (h *service) failureSeries(ctx context.Context, l *look, steps []store.UsageStep, failures *store.Failures) error {
+func (h *service) failureSeries(ctx context.Context, l *look, steps []usagedb.UsageStep,
+	failures *usagedb.Failures,
+) error {
 	largest := failures.ByMethod[:min(len(failures.ByMethod), maxSeries)]
 	if len(largest) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // ExploreUsageInput selects a range, a key and a chain.
@@ -86,11 +86,11 @@ func (h *service) runExploreUsage(ctx context.Context, c *Call, in ExploreUsageI
 // in in, so that equal requests share a cache key.
 func (h *service) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInput,
 	now time.Time,
-) (w store.UsageWindow, s span, err error) {
+) (w usagedb.UsageWindow, s span, err error) {
 	if in.Range == "" {
 		in.Range = "7d"
 	}
-	w = store.UsageWindow{Account: c.Account.ID, Chain: string(in.Chain)}
+	w = usagedb.UsageWindow{Account: c.Account.ID, Chain: string(in.Chain)}
 	if s, w.Period, err = h.exploredSpan(c, in.Range, now); err != nil {
 		return w, s, err
 	}
@@ -161,17 +161,18 @@ func (h *service) exploreGroups(ctx context.Context, l *look, out *ExploredUsage
 		return toFault(err, "usage")
 	}
 	out.Total.fill(&sums.Whole)
-	by := func(groups *store.UsageGroups, name func(*store.UsageGroup) string) []UsageEntry {
-		return entriesOf(groups, &sums.Whole, func(g *store.UsageGroup) UsageEntry { return UsageEntry{Name: name(g)} })
+	by := func(groups *usagedb.UsageGroups, name func(*usagedb.UsageGroup) string) []UsageEntry {
+		return entriesOf(groups, &sums.Whole,
+			func(g *usagedb.UsageGroup) UsageEntry { return UsageEntry{Name: name(g)} })
 	}
-	out.ByClass = by(&sums.ByClass, func(g *store.UsageGroup) string { return g.Class })
-	out.ByMethod = by(&sums.ByMethod, func(g *store.UsageGroup) string { return g.Method })
-	out.ByChain = by(&sums.ByChain, func(g *store.UsageGroup) string { return g.Chain })
+	out.ByClass = by(&sums.ByClass, func(g *usagedb.UsageGroup) string { return g.Class })
+	out.ByMethod = by(&sums.ByMethod, func(g *usagedb.UsageGroup) string { return g.Method })
+	out.ByChain = by(&sums.ByChain, func(g *usagedb.UsageGroup) string { return g.Chain })
 	keys, err := h.keysOf(ctx, sums.ByKey.Groups)
 	if err != nil {
 		return err
 	}
-	out.ByKey = entriesOf(&sums.ByKey, &sums.Whole, func(g *store.UsageGroup) UsageEntry {
+	out.ByKey = entriesOf(&sums.ByKey, &sums.Whole, func(g *usagedb.UsageGroup) UsageEntry {
 		return keyEntry(l.Account.ID, g.Key, keys)
 	})
 	return nil
@@ -240,8 +241,8 @@ func (h *service) exploreLatency(ctx context.Context, l *look, out *ExploredUsag
 
 // exploredLatency reads the latencies of the range. Latencies have no period, so those of a period
 // begin with the hour in which it began.
-func (h *service) exploredLatency(ctx context.Context, l *look) ([]store.LatencyFigures, error) {
-	q := store.LatencyQuery{
+func (h *service) exploredLatency(ctx context.Context, l *look) ([]usagedb.LatencyFigures, error) {
+	q := usagedb.LatencyQuery{
 		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, Chain: l.window.Chain,
 		ByChain: true, Step: l.step,
 	}
@@ -294,7 +295,7 @@ func (h *service) exploreFailures(ctx context.Context, l *look, out *ExploredUsa
 }
 
 // reasonsOf adds code and title to the recorded reasons.
-func reasonsOf(groups []store.FailureGroup) []FailedReason {
+func reasonsOf(groups []usagedb.FailureGroup) []FailedReason {
 	reasons := make([]FailedReason, len(groups))
 	for i, g := range groups {
 		code, title := codeOf(g.Reason)
@@ -303,7 +304,7 @@ func reasonsOf(groups []store.FailureGroup) []FailedReason {
 	return reasons
 }
 
-func failedCall(r *store.Call) FailedCall {
+func failedCall(r *usagedb.Call) FailedCall {
 	code, _ := codeOf(r.Outcome)
 	return FailedCall{
 		r.RequestID.String(), r.Index, r.StartedAt, r.Chain, r.Method, r.Outcome, code, r.HTTPStatus,

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 func explored(t *testing.T, b *books, in service.ExploreUsageInput) service.ExploredUsage {
@@ -129,13 +129,13 @@ func TestUsageRange_RecentFailuresAreOfTheChosenChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var calls []store.Call
+	var calls []usagedb.Call
 	for i := range 60 {
 		on := chain.ID("eth_mainnet")
 		if i%30 == 0 {
 			on = "base_mainnet"
 		}
-		calls = append(calls, store.Call{
+		calls = append(calls, usagedb.Call{
 			RequestID: uuid.New(), StartedAt: noon.Add(-time.Duration(i+1) * time.Minute), Account: b.id, Key: id,
 			Chain: on, Service: "rpc", Method: "eth_call", Class: "standard", Outcome: fault.RateWindow.String(),
 			HTTPStatus: 429, Duration: time.Millisecond,
@@ -144,7 +144,7 @@ func TestUsageRange_RecentFailuresAreOfTheChosenChain(t *testing.T) {
 	if err := b.store.CopyCalls(b.ctx, calls); err != nil {
 		t.Fatal(err)
 	}
-	sums := []store.RefusedSum{
+	sums := []usagedb.RefusedSum{
 		{
 			Account: b.id, Key: id, Hour: noon.Add(-time.Hour).Truncate(time.Hour), Outcome: fault.RateWindow.String(),
 			Calls: 900,
@@ -223,7 +223,7 @@ func TestUsageTable_HasEveryWordAndNoFormula(t *testing.T) {
 	if _, rows := table(service.ExploreUsageInput{Chain: "base_mainnet"}); len(rows) != 3 {
 		t.Errorf("of a chain it is %q", rows)
 	}
-	w := store.UsageWindow{Account: b.id, Since: noon.Add(-20 * 24 * time.Hour).Truncate(24 * time.Hour)}
+	w := usagedb.UsageWindow{Account: b.id, Since: noon.Add(-20 * 24 * time.Hour).Truncate(24 * time.Hour)}
 	if lines, err := b.store.UsageLines(b.ctx, &w, false, 2); err != nil || len(lines) != 2 || lines[0].Requests != 50 {
 		t.Errorf("at most two lines are %+v, %v", lines, err)
 	}

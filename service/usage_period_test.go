@@ -9,7 +9,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // A paid period begins at the instant of the purchase. Usage of that morning counts into the period
@@ -19,8 +20,8 @@ func TestUsagePeriod_FromNoonHasNothingOfTheMorning(t *testing.T) {
 	b := openBooks(t)
 	const day = 24 * time.Hour
 	began := time.Now().UTC().Truncate(day).Add(-4*day - 12*time.Hour)
-	_, err := b.store.ChangeAccount(b.ctx, b.id, "plan", store.Author{Actor: "test", Origin: "test"},
-		func(a *store.Account) error {
+	_, err := b.store.ChangeAccount(b.ctx, b.id, "plan", accountdb.Author{Actor: "test", Origin: "test"},
+		func(a *accountdb.Account) error {
 			a.Plan, a.Cycle = string(plan.Builder), plan.Cycle{Anchor: began}
 			return nil
 		})
@@ -38,9 +39,9 @@ func TestUsagePeriod_FromNoonHasNothingOfTheMorning(t *testing.T) {
 	at(began.Add(-2*time.Hour), before, 1000*plan.Unit, 90, 40)
 	at(began.Add(2*time.Hour), period, 5*plan.Unit, 2, 3)
 	at(began.Add(2*day), period, 7*plan.Unit, 0, 4)
-	calls := make([]store.Call, 2)
+	calls := make([]usagedb.Call, 2)
 	for i := range calls {
-		calls[i] = store.Call{
+		calls[i] = usagedb.Call{
 			RequestID: uuid.New(), StartedAt: began.Add(time.Duration(2*i-1) * time.Minute), Account: b.id,
 			Key: b.keyID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
 			Outcome: "rate_window", HTTPStatus: 429,

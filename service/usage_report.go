@@ -9,7 +9,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // UsageReportInput selects a look-back and a chain.
@@ -99,25 +100,25 @@ func (h *service) makeUsageReport(ctx context.Context, c *Call, in UsageReportIn
 	if err := h.durations(ctx, &w, now, &report); err != nil {
 		return UsageReport{}, err
 	}
-	named := func(name func(*store.UsageGroup) string) func(*store.UsageGroup) UsageEntry {
-		return func(g *store.UsageGroup) UsageEntry { return UsageEntry{Name: name(g)} }
+	named := func(name func(*usagedb.UsageGroup) string) func(*usagedb.UsageGroup) UsageEntry {
+		return func(g *usagedb.UsageGroup) UsageEntry { return UsageEntry{Name: name(g)} }
 	}
-	report.ByClass = entriesOf(&sums.ByClass, whole, named(func(g *store.UsageGroup) string { return g.Class }))
-	report.ByMethod = entriesOf(&sums.ByMethod, whole, named(func(g *store.UsageGroup) string { return g.Method }))
-	report.ByChain = entriesOf(&sums.ByChain, whole, named(func(g *store.UsageGroup) string { return g.Chain }))
+	report.ByClass = entriesOf(&sums.ByClass, whole, named(func(g *usagedb.UsageGroup) string { return g.Class }))
+	report.ByMethod = entriesOf(&sums.ByMethod, whole, named(func(g *usagedb.UsageGroup) string { return g.Method }))
+	report.ByChain = entriesOf(&sums.ByChain, whole, named(func(g *usagedb.UsageGroup) string { return g.Chain }))
 	keys, err := h.keysOf(ctx, sums.ByKey.Groups)
 	if err != nil {
 		return UsageReport{}, err
 	}
-	report.ByKey = entriesOf(&sums.ByKey, whole, func(g *store.UsageGroup) UsageEntry {
+	report.ByKey = entriesOf(&sums.ByKey, whole, func(g *usagedb.UsageGroup) UsageEntry {
 		return keyEntry(c.Account.ID, g.Key, keys)
 	})
 	return report, nil
 }
 
 // durations sets the latency quantiles of answered calls.
-func (h *service) durations(ctx context.Context, w *store.UsageWindow, now time.Time, report *UsageReport) error {
-	figures, err := h.Store.Latency(ctx, store.LatencyQuery{
+func (h *service) durations(ctx context.Context, w *usagedb.UsageWindow, now time.Time, report *UsageReport) error {
+	figures, err := h.Store.Latency(ctx, usagedb.LatencyQuery{
 		Account: w.Account, Since: w.Since, Until: now, Keys: w.Keys, Chain: w.Chain,
 	})
 	if err != nil {
@@ -133,8 +134,8 @@ func (h *service) durations(ctx context.Context, w *store.UsageWindow, now time.
 }
 
 // entriesOf returns an entry for each group, and a last one for the rest of the whole.
-func entriesOf(groups *store.UsageGroups, whole *store.UsageSums,
-	entry func(*store.UsageGroup) UsageEntry,
+func entriesOf(groups *usagedb.UsageGroups, whole *usagedb.UsageSums,
+	entry func(*usagedb.UsageGroup) UsageEntry,
 ) []UsageEntry {
 	entries := []UsageEntry{}
 	rest := *whole
@@ -154,19 +155,19 @@ func entriesOf(groups *store.UsageGroups, whole *store.UsageSums,
 	return entries
 }
 
-func (e *UsageEntry) fill(s *store.UsageSums) {
+func (e *UsageEntry) fill(s *usagedb.UsageSums) {
 	e.Requests, e.Units, e.CacheHits, e.Refusals = s.Requests, s.Units, s.Hits, s.Refused()
 }
 
 // keysOf reads the names of the groups' keys.
 func (h *service) keysOf(ctx context.Context,
-	groups []store.UsageGroup,
-) (keys map[account.KeyID]store.StatementKey, err error) {
+	groups []usagedb.UsageGroup,
+) (keys map[account.KeyID]billingdb.StatementKey, err error) {
 	ids := make([]account.KeyID, len(groups))
 	for i := range groups {
 		ids[i] = groups[i].Key
 	}
-	err = h.Store.ReadStatements(ctx, func(b *store.StatementBook) error {
+	err = h.Store.ReadStatements(ctx, func(b *billingdb.StatementBook) error {
 		keys, err = b.Keys(ctx, ids)
 		return err
 	})
@@ -175,7 +176,7 @@ func (h *service) keysOf(ctx context.Context,
 
 // keyEntry returns an entry with the name of a key. A key that now belongs to another account is
 // identified only by its id.
-func keyEntry(owner account.ID, id account.KeyID, keys map[account.KeyID]store.StatementKey) UsageEntry {
+func keyEntry(owner account.ID, id account.KeyID, keys map[account.KeyID]billingdb.StatementKey) UsageEntry {
 	e := UsageEntry{KeyID: id.String()}
 	if k, known := keys[id]; known && k.Account == owner {
 		e.Name, e.KeyPrefix, e.Agent = k.Name, k.Prefix, k.AgentName

@@ -8,7 +8,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // SpendSummary is how fast units are used, and the projection from that.
@@ -47,8 +48,9 @@ func (h *service) spendReport(ctx context.Context, l *look) error {
 	if err != nil {
 		return err
 	}
-	l.series("units", "units", steps, func(s *store.UsageStep) MaybeFigure { return figureOf(int64(s.Units)) })
-	l.series("pack_units", "units", steps, func(s *store.UsageStep) MaybeFigure { return figureOf(int64(s.PackUnits)) })
+	l.series("units", "units", steps, func(s *usagedb.UsageStep) MaybeFigure { return figureOf(int64(s.Units)) })
+	l.series("pack_units", "units", steps,
+		func(s *usagedb.UsageStep) MaybeFigure { return figureOf(int64(s.PackUnits)) })
 	var used plan.Units
 	for i := range steps {
 		used += steps[i].Units
@@ -131,11 +133,11 @@ func (s *callerState) allowance() *allowance {
 }
 
 // keys returns the caller's key, if it has one.
-func (c *Call) keys() []store.Key {
+func (c *Call) keys() []accountdb.Key {
 	if c.Key.ID.IsZero() {
 		return nil
 	}
-	return []store.Key{c.Key}
+	return []accountdb.Key{c.Key}
 }
 
 // exhausts returns when the allowance and then its packs are used up at a pace in units per day. It

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // UsageStatsInput selects a report and its look-back.
@@ -64,7 +64,7 @@ type look struct {
 	span
 
 	now    time.Time
-	window store.UsageWindow
+	window usagedb.UsageWindow
 	out    *UsageStats
 }
 
@@ -95,12 +95,12 @@ func (h *service) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInpu
 }
 
 // steps reads the usage of the window, one entry per step.
-func (h *service) steps(ctx context.Context, l *look) ([]store.UsageStep, error) {
+func (h *service) steps(ctx context.Context, l *look) ([]usagedb.UsageStep, error) {
 	recorded, err := h.Store.UsageSteps(ctx, &l.window, l.step)
 	if err != nil {
 		return nil, toFault(err, "usage")
 	}
-	all := make([]store.UsageStep, l.span.steps)
+	all := make([]usagedb.UsageStep, l.span.steps)
 	for i := range recorded {
 		if at, inside := l.place(l.now, recorded[i].Start); inside {
 			all[at] = recorded[i]
@@ -110,7 +110,7 @@ func (h *service) steps(ctx context.Context, l *look) ([]store.UsageStep, error)
 }
 
 // series adds a series with one value per step.
-func (l *look) series(name, unit string, steps []store.UsageStep, value func(*store.UsageStep) MaybeFigure) {
+func (l *look) series(name, unit string, steps []usagedb.UsageStep, value func(*usagedb.UsageStep) MaybeFigure) {
 	values := make([]MaybeFigure, len(steps))
 	for i := range steps {
 		values[i] = value(&steps[i])
@@ -137,7 +137,7 @@ type ChainLatency struct {
 }
 
 func (h *service) latencyReport(ctx context.Context, l *look) error {
-	figures, err := h.Store.Latency(ctx, store.LatencyQuery{
+	figures, err := h.Store.Latency(ctx, usagedb.LatencyQuery{
 		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, ByChain: true,
 		Step: l.step,
 	})

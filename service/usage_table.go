@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // UsageTable is the usage of a range as a CSV file.
@@ -91,13 +91,13 @@ func (h *service) runExportUsage(ctx context.Context, c *Call, in ExploreUsageIn
 }
 
 // keysIn returns the keys of lines without duplicates.
-func keysIn(lines []store.UsageLine) []store.UsageGroup {
+func keysIn(lines []usagedb.UsageLine) []usagedb.UsageGroup {
 	seen := map[account.KeyID]bool{}
-	var groups []store.UsageGroup
+	var groups []usagedb.UsageGroup
 	for i := range lines {
 		if k := lines[i].Key; !seen[k] {
 			seen[k] = true
-			groups = append(groups, store.UsageGroup{Key: k})
+			groups = append(groups, usagedb.UsageGroup{Key: k})
 		}
 	}
 	return groups

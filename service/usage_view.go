@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Figure is a measured number in thousandths: milliseconds, units, counts or shares. It is a JSON
@@ -91,8 +92,8 @@ func mulDiv(a, b, c int64) int64 {
 // all keys of its agent, an adopted key only its own.
 func (h *service) usageWindow(ctx context.Context, c *Call,
 	since time.Time,
-) (store.UsageWindow, statement.Scope, error) {
-	w := store.UsageWindow{Account: c.Account.ID, Since: since}
+) (usagedb.UsageWindow, statement.Scope, error) {
+	w := usagedb.UsageWindow{Account: c.Account.ID, Since: since}
 	scope, _ := c.sees()
 	var err error
 	switch scope {

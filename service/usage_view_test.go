@@ -14,7 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // noon is the time of these tests.
@@ -282,9 +283,9 @@ func TestUsageReport_ErrorsNameMethodsReasonsAndNewestRequests(t *testing.T) {
 	}
 	lines = append(lines, b.written(b.keyID, "eth_mainnet", "", "", "method_not_served", 2, 0))
 	b.commit(t, noon.Add(-time.Hour), nil, lines...)
-	var calls []store.Call
+	var calls []usagedb.Call
 	for n := range 25 {
-		calls = append(calls, store.Call{
+		calls = append(calls, usagedb.Call{
 			RequestID: uuid.Must(uuid.NewV7()), StartedAt: noon.Add(-time.Duration(n) * time.Minute), Account: b.id,
 			Key: b.keyID, Chain: "base_mainnet", Service: "rpc", Method: "eth_00", Class: "standard",
 			Outcome: "rate_window", HTTPStatus: 429, Duration: 2500 * time.Microsecond,
@@ -373,13 +374,13 @@ func TestUsageReport_IsShownOnlyToItsOwners(t *testing.T) {
 	},
 		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "key_budget", 5, 0),
 		b.written(b.agentKey, "base_mainnet", "eth_call", "standard", "rate_window", 2, 0))
-	call := func(key account.KeyID) store.Call {
-		return store.Call{
+	call := func(key account.KeyID) usagedb.Call {
+		return usagedb.Call{
 			RequestID: uuid.Must(uuid.NewV7()), StartedAt: now.Add(-time.Minute), Account: b.id, Key: key,
 			Service: "rpc", Class: "standard", Outcome: "rate_window",
 		}
 	}
-	if err := b.store.CopyCalls(b.ctx, []store.Call{call(b.keyID), call(b.agentKey)}); err != nil {
+	if err := b.store.CopyCalls(b.ctx, []usagedb.Call{call(b.keyID), call(b.agentKey)}); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -443,13 +444,13 @@ func TestUsageReport_EndedAllowanceIsAHighRisk(t *testing.T) {
 		t.Errorf("it is %+v, and now %s", spend, textOf(t, last))
 	}
 	// A pack that is drawn next extends it while it lasts.
-	pack := store.Pack{
+	pack := accountdb.Pack{
 		Pack: account.Pack{
 			ID: account.NewPackID(), Units: 1_000_000_000 * plan.Unit, Expires: time.Now().Add(365 * 24 * time.Hour),
 		},
 		Account: b.id, Kind: "pack_l", Origin: "test", GrantedAt: time.Now(),
 	}
-	if _, _, err := b.limits.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	if _, _, err := b.limits.GrantPack(b.ctx, pack, accountdb.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	if spend = stats(t, b, b.ann, "spend", "24h").Summary.Spend; spend.Risk == service.HighRisk ||

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // UsageVolumeInput selects a look-back and a chain.
@@ -84,6 +84,6 @@ func (h *service) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeIn
 	return v, nil
 }
 
-func (b *VolumeBucket) fill(s *store.UsageSums) {
+func (b *VolumeBucket) fill(s *usagedb.UsageSums) {
 	b.Requests, b.Units, b.CacheHits, b.Refusals = s.Requests, s.Units, s.Hits, s.Refused()
 }

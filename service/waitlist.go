@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/support"
 	"github.com/chainaccess/gateway/metering/netlimit"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // Mailer prepares mails for the outbox and seals the links in them; outbox.Outbox implements it.
@@ -49,7 +49,7 @@ func (h *service) runJoinWishlist(ctx context.Context, c *Call, in JoinWishlistI
 	if refusal := h.limitNetwork(ctx, c.Network, netlimit.Wishes); refusal != nil {
 		return JoinedWishlist{}, refusal
 	}
-	wish := store.Wish{ID: store.NewWishID(), Items: in.Items, Email: email, Channel: c.Door, At: h.Now()}
+	wish := supportdb.Wish{ID: supportdb.NewWishID(), Items: in.Items, Email: email, Channel: c.Door, At: h.Now()}
 	sent, err := h.support.JoinWishlist(ctx, wish)
 	if err != nil {
 		return JoinedWishlist{}, toFault(err, "wish")
@@ -94,12 +94,12 @@ func (h *service) runJoinWaitlist(ctx context.Context, c *Call, in JoinWaitlistI
 	if refusal := h.limitNetwork(ctx, c.Network, netlimit.Waitlist); refusal != nil {
 		return JoinedWaitlist{}, refusal
 	}
-	became, err := h.support.JoinWaitlist(ctx, store.Waiting{
+	became, err := h.support.JoinWaitlist(ctx, supportdb.Waiting{
 		Email: email, Qualifier: in.Qualifier, Source: in.Source, ProductUpdates: in.ProductUpdates, Channel: c.Door,
 		At: h.Now(),
 	})
 	if err != nil {
 		return JoinedWaitlist{}, toFault(err, "address")
 	}
-	return JoinedWaitlist{Joined: became != store.JoinRefused, AlreadyOnList: became == store.JoinedBefore}, nil
+	return JoinedWaitlist{Joined: became != supportdb.JoinRefused, AlreadyOnList: became == supportdb.JoinedBefore}, nil
 }

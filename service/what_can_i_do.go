@@ -11,7 +11,8 @@ import (
 	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // WhatICanDo is the state of a caller and what it can do next (docs/interface.md, 2.4).
@@ -32,19 +33,19 @@ type WhatICanDo struct {
 
 // You is the caller as the service identified it.
 type You struct {
-	AccountID string            `json:"account_id" format:"uuid"`
-	Kind      store.AccountKind `json:"account_kind" enum:"door,wallet,owner" doc:"door: one anonymous key; wallet: a verified wallet; owner: people who sign in"`
-	Plan      string            `json:"plan" doc:"key of the plan in force"`
-	PlanTitle string            `json:"plan_title"`
-	Door      account.Door      `json:"door,omitempty" enum:"public,wallet_bound,owner_adopted,account" doc:"how the key came about; absent for somebody who signed in"`
-	KeyID     string            `json:"key_id,omitempty" format:"uuid" doc:"absent for somebody who signed in"`
-	KeyPrefix string            `json:"key_prefix,omitempty" doc:"first 12 characters of the key"`
-	KeyName   string            `json:"key_name,omitempty"`
-	Agent     string            `json:"agent,omitempty" format:"uuid" doc:"the agent whose key it is"`
-	Scope     statement.Scope   `json:"scope" enum:"account,agent,key" doc:"whose usage and budgets the caller sees: the account's, its agent's or, with a key that an owner adopted, the key's"`
-	Manages   bool              `json:"manages_account" doc:"whether the caller may make and change keys and services"`
-	Supply    plan.Supply       `json:"supply" enum:"public,wholesale,premium" doc:"class of upstreams that serves the caller; a call drawn from a pack has premium"`
-	Rate      RateOffer         `json:"rate" doc:"requests in a sliding window, hits of the cache included, all keys of the account together"`
+	AccountID string                `json:"account_id" format:"uuid"`
+	Kind      accountdb.AccountKind `json:"account_kind" enum:"door,wallet,owner" doc:"door: one anonymous key; wallet: a verified wallet; owner: people who sign in"`
+	Plan      string                `json:"plan" doc:"key of the plan in force"`
+	PlanTitle string                `json:"plan_title"`
+	Door      account.Door          `json:"door,omitempty" enum:"public,wallet_bound,owner_adopted,account" doc:"how the key came about; absent for somebody who signed in"`
+	KeyID     string                `json:"key_id,omitempty" format:"uuid" doc:"absent for somebody who signed in"`
+	KeyPrefix string                `json:"key_prefix,omitempty" doc:"first 12 characters of the key"`
+	KeyName   string                `json:"key_name,omitempty"`
+	Agent     string                `json:"agent,omitempty" format:"uuid" doc:"the agent whose key it is"`
+	Scope     statement.Scope       `json:"scope" enum:"account,agent,key" doc:"whose usage and budgets the caller sees: the account's, its agent's or, with a key that an owner adopted, the key's"`
+	Manages   bool                  `json:"manages_account" doc:"whether the caller may make and change keys and services"`
+	Supply    plan.Supply           `json:"supply" enum:"public,wholesale,premium" doc:"class of upstreams that serves the caller; a call drawn from a pack has premium"`
+	Rate      RateOffer             `json:"rate" doc:"requests in a sliding window, hits of the cache included, all keys of the account together"`
 }
 
 // Features are the features of the account.
@@ -102,8 +103,8 @@ type callerState struct {
 	standings limits.CounterStates
 	budgets   []Budget
 	packs     []account.Pack // with units left
-	answered  []store.AnsweredUsage
-	refused   []store.FailureGroup // of the last recentDays, by reason
+	answered  []usagedb.AnsweredUsage
+	refused   []usagedb.FailureGroup // of the last recentDays, by reason
 	ladder    PriceLadder
 	drawsPack bool // whether calls beyond the plan draw from a pack, even if the caller does not see it
 	part      bool // the caller sees only its agent's or its key's usage, and no budgets and packs of the account
@@ -142,8 +143,8 @@ type recentUsage struct {
 	scope    statement.Scope
 	asOf     *time.Time
 	volume   plan.Units
-	answered []store.AnsweredUsage
-	refused  []store.FailureGroup
+	answered []usagedb.AnsweredUsage
+	refused  []usagedb.FailureGroup
 }
 
 func (h *service) readRecent(ctx context.Context, c *Call) (r recentUsage, err error) {
@@ -157,7 +158,7 @@ func (h *service) readRecent(ctx context.Context, c *Call) (r recentUsage, err e
 	}
 	late := w
 	late.Since = h.Now().Add(-recentDays)
-	var failures store.Failures
+	var failures usagedb.Failures
 	err = parallel.Do(ctx, maxParallel,
 		func(ctx context.Context) (err error) { r.answered, err = h.Store.AnsweredUsage(ctx, &w); return err },
 		func(ctx context.Context) (err error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // Paying per call is the cheapest at 1,050,000 units, but only where it is sold. It is never the
@@ -117,7 +117,7 @@ func (d *till) adopted(t *testing.T, door service.Welcome, owner string) { //nol
 		t.Fatal(err)
 	}
 	user := account.UserID{UUID: uuid.MustParse(d.whoIs(t, owner).UserID)}
-	if _, err := d.limits.AdoptKey(d.ctx, key.ID, d.id, user, store.Author{
+	if _, err := d.limits.AdoptKey(d.ctx, key.ID, d.id, user, accountdb.Author{
 		Actor: user.Actor(), Origin: "console",
 	}); err != nil {
 		t.Fatal(err)

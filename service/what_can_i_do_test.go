@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 func (o *office) can(t *testing.T, caller *service.Caller) service.WhatICanDo {
@@ -46,7 +46,7 @@ func TestWhatCanIDo_AnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	key := o.doorKey(t)
 	fresh := o.can(t, holder(key.Key))
 	if fresh.You.Door != account.DoorPublic || fresh.You.KeyPrefix != key.KeyPrefix ||
-		fresh.You.Kind != store.KindDoor || fresh.You.Plan != plan.Door1 || fresh.You.Manages ||
+		fresh.You.Kind != accountdb.KindDoor || fresh.You.Plan != plan.Door1 || fresh.You.Manages ||
 		fresh.You.Supply != plan.Public || fresh.You.Rate.Requests != 5 || fresh.You.Rate.PerSeconds != 1 ||
 		fresh.Volume != 0 || len(fresh.Advice) != 0 || fresh.AsOf != nil {
 		t.Errorf("a fresh key is told %+v", fresh.You)
@@ -120,11 +120,11 @@ func TestWhatCanIDo_AccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 		Caps:    &map[string]int64{"rpc": 5000},
 	}))
 	expires := time.Now().UTC().Add(10 * 24 * time.Hour).Truncate(time.Second)
-	pack := store.Pack{
+	pack := accountdb.Pack{
 		Pack: account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: expires}, Account: b.id,
 		Kind: "pack_s", Origin: "test", GrantedAt: time.Now(),
 	}
-	if _, _, err := b.limits.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	if _, _, err := b.limits.GrantPack(b.ctx, pack, accountdb.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	if a := b.admit(t, b.keyText, 85*plan.Unit); !a.Admitted {

@@ -11,7 +11,10 @@ import (
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/store/chaindb"
 	"github.com/chainaccess/gateway/store/db"
+	"github.com/chainaccess/gateway/store/internal/pg"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // Wait is how many items wait and how long the oldest has waited; 0 when none does.
@@ -25,7 +28,7 @@ type Backlog struct {
 	RecentSettlements map[x402.Stage]int64 // changed within a day, by stage; at most MaxCounted
 	StuckSettlements  Wait
 	Unconfirmed       int64 // redeemed settlements whose finality is overdue
-	OpenPayments      map[AuthorizationState]Wait
+	OpenPayments      map[paymentdb.AuthorizationState]Wait
 
 	Subscriptions map[subscription.Status]int64 // subscriptions that have not ended, by status
 	// Subscriptions whose period is over, that were not read from Stripe for too long or whose
@@ -39,7 +42,7 @@ type Backlog struct {
 	Tickets     map[ticket.Priority]Wait // that wait for an answer; at most MaxCounted in all
 	LateTickets int64                    // whose newest change has not reached their workflow
 
-	Chains        map[chain.ID]ChainMeasurement
+	Chains        map[chain.ID]chaindb.ChainMeasurement
 	Incidents     map[chain.ID]bool // open incidents
 	LateIncidents int64             // incidents whose mails are overdue
 }
@@ -64,7 +67,7 @@ const (
 // Unconfirmed when it is not final for longer than final.
 func (s *Store) LoadBacklog(ctx context.Context, final time.Duration) (*Backlog, error) {
 	b := &Backlog{}
-	err := s.tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(_ pgx.Tx, q *db.Queries) error {
+	err := s.pool.Tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(_ pgx.Tx, q *db.Queries) error {
 		for _, load := range []func(context.Context, *db.Queries) error{
 			b.loadSettlements, func(ctx context.Context, q *db.Queries) error { return b.loadPayments(ctx, q, final) },
 			b.loadBilling, b.loadTickets, b.loadChains,
@@ -101,9 +104,9 @@ func (b *Backlog) loadPayments(ctx context.Context, q *db.Queries, final time.Du
 	}
 	b.StuckSettlements, b.Unconfirmed = waits(late.Stuck, late.StuckSeconds), late.Unconfirmed
 	rows, err := q.CountOpenPayments(ctx)
-	b.OpenPayments = make(map[AuthorizationState]Wait, len(rows))
+	b.OpenPayments = make(map[paymentdb.AuthorizationState]Wait, len(rows))
 	for _, row := range rows {
-		b.OpenPayments[AuthorizationState(row.State)] = waits(row.Payments, row.OldestSeconds)
+		b.OpenPayments[paymentdb.AuthorizationState(row.State)] = waits(row.Payments, row.OldestSeconds)
 	}
 	return err
 }
@@ -148,13 +151,13 @@ func (b *Backlog) loadChains(ctx context.Context, q *db.Queries) error {
 	if err != nil {
 		return err
 	}
-	b.Chains = make(map[chain.ID]ChainMeasurement, len(newest))
+	b.Chains = make(map[chain.ID]chaindb.ChainMeasurement, len(newest))
 	for _, row := range newest {
-		b.Chains[chain.ID(row.Chain)] = ChainMeasurement{
+		b.Chains[chain.ID(row.Chain)] = chaindb.ChainMeasurement{
 			At: row.MeasuredAt.UTC(), State: chain.State(row.State), Why: row.Reason,
 		}
 	}
-	open, err := q.ListOpenIncidents(ctx, maxPage)
+	open, err := q.ListOpenIncidents(ctx, pg.MaxPage)
 	if err != nil {
 		return err
 	}

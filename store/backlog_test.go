@@ -21,6 +21,8 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/internal/storetest"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // waitsSince compares a wait's count, and its age, which grows while a test runs.
@@ -87,9 +89,9 @@ func TestBacklog_IsWhatWaitsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	url := testkit.Postgres(t)
-	s := must[*store.Store](t)(store.Open(ctx, url))
+	s := storetest.Must[*store.Store](t)(store.Open(ctx, url))
 	t.Cleanup(s.Close)
-	empty := must[*store.Backlog](t)(s.LoadBacklog(ctx, time.Hour))
+	empty := storetest.Must[*store.Backlog](t)(s.LoadBacklog(ctx, time.Hour))
 	if empty.StuckSettlements != (store.Wait{}) || len(empty.OpenPayments)+len(empty.Subscriptions)+len(empty.Tickets)+
 		len(empty.Chains)+len(empty.Incidents) > 0 ||
 		empty.StuckSubscriptions+empty.LateCheckouts+empty.LateStatements+empty.LateTickets+empty.LateIncidents+
@@ -97,10 +99,10 @@ func TestBacklog_IsWhatWaitsAndNothingElse(t *testing.T) {
 		t.Errorf("nothing waits in an empty record: %+v", empty)
 	}
 
-	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	conn := storetest.Must[*pgx.Conn](t)(pgx.Connect(ctx, url))
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
-	must[pgconn.CommandTag](t)(conn.Exec(ctx, backlogRows))
-	b := must[*store.Backlog](t)(s.LoadBacklog(ctx, time.Hour))
+	storetest.Must[pgconn.CommandTag](t)(conn.Exec(ctx, backlogRows))
+	b := storetest.Must[*store.Backlog](t)(s.LoadBacklog(ctx, time.Hour))
 
 	recent := maps.Clone(b.RecentSettlements)
 	maps.DeleteFunc(recent, func(_ x402.Stage, n int64) bool { return n == 0 })
@@ -111,8 +113,8 @@ func TestBacklog_IsWhatWaitsAndNothingElse(t *testing.T) {
 	if len(b.OpenPayments) != 2 {
 		t.Errorf("open payments: %v", b.OpenPayments)
 	}
-	waitsSince(t, "unknown payments", b.OpenPayments[store.AuthorizationUnknown], 2, 5*time.Hour)
-	waitsSince(t, "payments that settle", b.OpenPayments[store.AuthorizationSettling], 1, time.Minute)
+	waitsSince(t, "unknown payments", b.OpenPayments[paymentdb.AuthorizationUnknown], 2, 5*time.Hour)
+	waitsSince(t, "payments that settle", b.OpenPayments[paymentdb.AuthorizationSettling], 1, time.Minute)
 
 	lasting := map[subscription.Status]int64{subscription.Active: 2, subscription.PastDue: 1, subscription.Unpaid: 1}
 	if !maps.Equal(b.Subscriptions, lasting) || b.StuckSubscriptions != 5 || b.LateCheckouts != 1 ||
@@ -138,9 +140,9 @@ func TestBacklog_IsWhatWaitsAndNothingElse(t *testing.T) {
 func TestBacklog_FindsLateStatementsOnly(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))
+	conn := storetest.Must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
-	must[pgconn.CommandTag](t)(conn.Exec(ctx, `
+	storetest.Must[pgconn.CommandTag](t)(conn.Exec(ctx, `
 		INSERT INTO accounts (id, kind, plan) SELECT md5(n::text)::uuid, 'owner', 'pro' FROM generate_series(1, 2000) AS n;
 		INSERT INTO usage_periods (account_id, period, requests, billable, hits, refused, refunded, units, plan_units, pack_units, stated)
 		SELECT md5(n::text)::uuid, (now() AT TIME ZONE 'UTC')::date - 31 * m, 1, 1, 0, 0, 0, 1, 1, 0, m > 1 AND (n > 1 OR m > 2)
@@ -150,8 +152,8 @@ func TestBacklog_FindsLateStatementsOnly(t *testing.T) {
 		FROM generate_series(2, 2000) AS n, generate_series(1, 9) AS m WHERE m > 1 OR n = 2;
 		INSERT INTO statements (account_id, period, starts_at, ends_at, requests, billable, hits, refused, refunded, units, plan_units, pack_units, content, content_hash)
 		SELECT account_id, period, now() - interval '1 day', now(), 1, 1, 0, 0, 0, 1, 1, 0, 'x', sha256('x') FROM usage_periods WHERE stated`))
-	must[pgconn.CommandTag](t)(conn.Exec(ctx, "ANALYZE"))
-	source := must[[]byte](t)(os.ReadFile("queries/backlog.sql"))
+	storetest.Must[pgconn.CommandTag](t)(conn.Exec(ctx, "ANALYZE"))
+	source := storetest.Must[[]byte](t)(os.ReadFile("queries/backlog.sql"))
 	_, query, _ := strings.Cut(string(source), "-- name: CountLateStatements :one\n")
 	query, _, _ = strings.Cut(query, ";")
 	query = strings.ReplaceAll(query, "sqlc.arg(late_seconds)", "93600")
@@ -160,7 +162,7 @@ func TestBacklog_FindsLateStatementsOnly(t *testing.T) {
 		t.Errorf("%d are late, %v: want the old one without a statement, and the one that was cut", late, err)
 	}
 	rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query)
-	plan := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
+	plan := storetest.Must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
 	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") ||
 		!strings.Contains(text, "usage_periods_unstated") {
 		t.Errorf("they are found by\n%s\n%v", text, err)
@@ -169,17 +171,17 @@ func TestBacklog_FindsLateStatementsOnly(t *testing.T) {
 
 func TestBacklog_ReportsASettlementThatIsNotFinalInTime(t *testing.T) {
 	t.Parallel()
-	ctx, s := setup(t)
+	ctx, s := storetest.Open(t)
 	id, digest := account.NewKeyID(), sha256.Sum256([]byte("credential"))
-	granted := must[store.Settlement](t)(s.GrantSettlement(ctx, store.Grant{
+	granted := storetest.Must[paymentdb.Settlement](t)(s.GrantSettlement(ctx, paymentdb.Grant{
 		ID: x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: wallet.Address{1}}, Deal: x402.Deal{
 			Tier: plan.Cheap, Country: "US", Paid: 4_500, Net: 4_500, Units: 1000 * plan.Unit,
 		},
 		Found:      x402.Finding{Paid: 4_500, Block: 7, BlockHash: x402.TxHash{1}, Time: 1_700_000_000},
-		Credential: store.Credential{Key: id, Digest: digest, Prefix: "cap_12345678"}, At: time.Now(),
+		Credential: paymentdb.Credential{Key: id, Digest: digest, Prefix: "cap_12345678"}, At: time.Now(),
 	}))
 	for final, want := range map[time.Duration]int64{time.Hour: 0, -time.Hour: 1} {
-		if b := must[*store.Backlog](t)(s.LoadBacklog(ctx, final)); b.Unconfirmed != want ||
+		if b := storetest.Must[*store.Backlog](t)(s.LoadBacklog(ctx, final)); b.Unconfirmed != want ||
 			b.RecentSettlements[granted.Stage] != 1 {
 			t.Errorf("%d are late to be final after %s, want %d; recent: %v", b.Unconfirmed, final, want,
 				b.RecentSettlements)

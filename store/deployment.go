@@ -72,7 +72,7 @@ func (s *Store) appliedMigrations(ctx context.Context) ([]int64, error) {
 // with it. It returns ErrPepper when they differ.
 func (s *Store) CheckPepper(ctx context.Context, h *account.Hasher) error {
 	canary := h.DigestOf("canary", "the pepper of this deployment")
-	q := s.queries()
+	q := s.pool.Queries()
 	if err := q.WritePepperCanary(ctx, canary[:]); err != nil {
 		return fmt.Errorf("write the canary of the pepper: %w", err)
 	}

@@ -36,7 +36,7 @@ func (s *Store) ReadDeployment(ctx context.Context) (Deployment, error) {
 }
 
 func (s *Store) readDeployment(ctx context.Context) (Deployment, error) {
-	q := s.queries()
+	q := s.pool.Queries()
 	row, err := q.GetDeployment(ctx)
 	if err != nil {
 		return Deployment{}, err
@@ -76,7 +76,7 @@ func (s *Store) BeginEpoch(ctx context.Context, least int64) (Deployment, error)
 	if server != "" {
 		params.Server = &server
 	}
-	if _, err = s.queries().BeginEpoch(ctx, params); err != nil {
+	if _, err = s.pool.Queries().BeginEpoch(ctx, params); err != nil {
 		return Deployment{}, fmt.Errorf("begin an epoch: %w", err)
 	}
 	d, err := s.ReadDeployment(ctx)

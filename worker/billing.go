@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
 // BillingStore is what the sweeps of billing read.
 type BillingStore interface {
 	activities.EventRecord
-	ListOpenStripeEvents(ctx context.Context, older time.Duration, limit int) ([]store.StripeEvent, error)
-	ListOpenCheckouts(ctx context.Context, before time.Time, after *store.Checkout, limit int) ([]store.Checkout, error)
-	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState,
-		at time.Time) (store.Checkout, error)
-	ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *store.Customer,
-		limit int) ([]store.Customer, error)
+	ListOpenStripeEvents(ctx context.Context, older time.Duration, limit int) ([]billingdb.StripeEvent, error)
+	ListOpenCheckouts(ctx context.Context, before time.Time, after *billingdb.Checkout,
+		limit int) ([]billingdb.Checkout, error)
+	EndCheckout(ctx context.Context, id billingdb.CheckoutID, state billingdb.CheckoutState,
+		at time.Time) (billingdb.Checkout, error)
+	ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *billingdb.Customer,
+		limit int) ([]billingdb.Customer, error)
 }
 
 const (
@@ -44,7 +45,7 @@ func (w *Worker) sweepBilling(ctx context.Context) {
 	defer tick.Stop()
 	var (
 		swept time.Time
-		last  *store.Customer // last customer of the previous page; nil between two sweeps
+		last  *billingdb.Customer // last customer of the previous page; nil between two sweeps
 	)
 	for {
 		c := workflows.NewClient(w.o.Temporal)
@@ -74,7 +75,7 @@ func (w *Worker) sweepBilling(ctx context.Context) {
 // handEvents hands on events of processes that died before they could.
 func (w *Worker) handEvents(ctx context.Context, c *workflows.Client) error {
 	for {
-		var page []store.StripeEvent
+		var page []billingdb.StripeEvent
 		err := within(ctx, func(ctx context.Context) (err error) {
 			page, err = w.o.Store.ListOpenStripeEvents(ctx, eventStale, billingPage)
 			return err
@@ -96,8 +97,8 @@ func (w *Worker) handEvents(ctx context.Context, c *workflows.Client) error {
 // nobody saw their page.
 func (w *Worker) watchCheckouts(ctx context.Context, c *workflows.Client) error {
 	now := w.o.Now()
-	for last := (*store.Checkout)(nil); ; {
-		var page []store.Checkout
+	for last := (*billingdb.Checkout)(nil); ; {
+		var page []billingdb.Checkout
 		err := within(ctx, func(ctx context.Context) (err error) {
 			page, err = w.o.Store.ListOpenCheckouts(ctx, now, last, billingPage)
 			return err
@@ -112,12 +113,14 @@ func (w *Worker) watchCheckouts(ctx context.Context, c *workflows.Client) error 
 	}
 }
 
-func (w *Worker) watchCheckout(ctx context.Context, c *workflows.Client, open *store.Checkout, now time.Time) error {
+func (w *Worker) watchCheckout(ctx context.Context, c *workflows.Client, open *billingdb.Checkout,
+	now time.Time,
+) error {
 	switch {
 	case open.Session != "":
 		return c.WatchCheckout(ctx, activities.RefOfCheckout(open))
 	case now.Sub(open.ExpiresAt) >= sessionLess:
-		_, err := w.o.Store.EndCheckout(ctx, open.ID, store.CheckoutFailed, now)
+		_, err := w.o.Store.EndCheckout(ctx, open.ID, billingdb.CheckoutFailed, now)
 		return err
 	}
 	return nil
@@ -126,9 +129,9 @@ func (w *Worker) watchCheckout(ctx context.Context, c *workflows.Client, open *s
 // lookAtCustomers signals the flows of a page of customers for whom Stripe was not read for long,
 // because a flow or an event was lost. It returns the last customer, or nil when there are no more.
 func (w *Worker) lookAtCustomers(ctx context.Context, c *workflows.Client, now time.Time,
-	last *store.Customer,
-) (*store.Customer, error) {
-	var page []store.Customer
+	last *billingdb.Customer,
+) (*billingdb.Customer, error) {
+	var page []billingdb.Customer
 	err := within(ctx, func(ctx context.Context) (err error) {
 		page, err = w.o.Store.ListUnreadCustomers(ctx, now.Add(-lastingUnread), now.Add(-othersUnread), last,
 			billingPage)

@@ -12,6 +12,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -34,16 +36,16 @@ func TestStripeEvents_StoredAndUntoldAreFoundByASweep(t *testing.T) {
 	defer func() { _ = db.Close(ctx) }()
 	buyer := func(customer string) account.ID {
 		id := account.NewID()
-		_, err := record.CreateAccount(ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Free})
+		_, err := record.CreateAccount(ctx, accountdb.NewAccount{ID: id, Kind: accountdb.KindOwner, Plan: plan.Free})
 		must(err)
 		_, err = record.PutCustomer(ctx, id, customer, "DE")
 		must(err)
 		return id
 	}
-	checkout := func(of account.ID, session string, ago time.Duration) store.Checkout {
+	checkout := func(of account.ID, session string, ago time.Duration) billingdb.Checkout {
 		at := time.Now().Add(-ago)
-		c, err := record.OpenCheckout(ctx, store.Checkout{
-			ID: store.NewCheckoutID(), Account: of, Item: "pack_s", OpenedAt: at, ExpiresAt: at.Add(time.Hour),
+		c, err := record.OpenCheckout(ctx, billingdb.Checkout{
+			ID: billingdb.NewCheckoutID(), Account: of, Item: "pack_s", OpenedAt: at, ExpiresAt: at.Add(time.Hour),
 		})
 		must(err)
 		if session != "" {
@@ -52,7 +54,7 @@ func TestStripeEvents_StoredAndUntoldAreFoundByASweep(t *testing.T) {
 		return c
 	}
 	event := func(id, customer, age string) {
-		_, err := record.RecordStripeEvent(ctx, &store.StripeEvent{
+		_, err := record.RecordStripeEvent(ctx, &billingdb.StripeEvent{
 			ID: id, Type: "invoice.paid", Customer: customer, CreatedAt: time.Now(),
 		})
 		must(err)
@@ -64,10 +66,10 @@ func TestStripeEvents_StoredAndUntoldAreFoundByASweep(t *testing.T) {
 	event("evt_lost", "cus_told", "2 minutes")
 	event("evt_stranger", "cus_nobody", "2 minutes")
 	event("evt_young", "cus_fresh", "0 minutes")
-	must(record.UpdateCustomer(ctx, store.Customer{
+	must(record.UpdateCustomer(ctx, billingdb.Customer{
 		Account: stale, ID: "cus_stale", ReadAt: time.Now().Add(-8 * 24 * time.Hour),
 	}))
-	must(record.UpdateCustomer(ctx, store.Customer{Account: fresh, ID: "cus_fresh", ReadAt: time.Now()}))
+	must(record.UpdateCustomer(ctx, billingdb.Customer{Account: fresh, ID: "cus_fresh", ReadAt: time.Now()}))
 	checkout(fresh, "cs_over", 2*time.Hour)
 	never, open := checkout(fresh, "", 2*time.Hour), checkout(fresh, "cs_open", 0)
 
@@ -94,7 +96,7 @@ func TestStripeEvents_StoredAndUntoldAreFoundByASweep(t *testing.T) {
 	}
 	testkit.Eventually(t, testTimeout, func() bool {
 		ended, err := record.FindCheckout(ctx, never.ID)
-		return err == nil && ended.State == store.CheckoutFailed
+		return err == nil && ended.State == billingdb.CheckoutFailed
 	}, "a checkout without a session ends")
 	for id, want := range map[string]string{
 		"evt_lost": activities.EventSignalled, "evt_stranger": activities.EventNobodys, "evt_young": "",
@@ -110,7 +112,7 @@ func TestStripeEvents_StoredAndUntoldAreFoundByASweep(t *testing.T) {
 			t.Errorf("%s is begun, although nothing was lost", id)
 		}
 	}
-	if c, err := record.FindCheckout(ctx, open.ID); err != nil || c.State != store.CheckoutOpen {
+	if c, err := record.FindCheckout(ctx, open.ID); err != nil || c.State != billingdb.CheckoutOpen {
 		t.Errorf("an open checkout is %+v, %v", c, err)
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/worker"
 )
 
@@ -69,8 +71,8 @@ func unread(t *testing.T, customers int) *store.Store {
 	}
 	t.Cleanup(record.Close)
 	for i := range customers {
-		a, err := record.CreateAccount(t.Context(), store.NewAccount{
-			ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free,
+		a, err := record.CreateAccount(t.Context(), accountdb.NewAccount{
+			ID: account.NewID(), Kind: accountdb.KindOwner, Plan: plan.Free,
 		})
 		if err == nil {
 			_, err = record.PutCustomer(t.Context(), a.ID, fmt.Sprintf("cus_%d", i), "DE")
@@ -149,9 +151,9 @@ type countedSweeps struct {
 	looks int
 }
 
-func (s *countedSweeps) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *store.Customer,
+func (s *countedSweeps) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *billingdb.Customer,
 	limit int,
-) ([]store.Customer, error) {
+) ([]billingdb.Customer, error) {
 	s.mu.Lock()
 	s.looks++
 	s.mu.Unlock()

@@ -5,35 +5,38 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // ListOpenStripeEvents and the methods below return nothing; other tests use a real database.
-func (o *outside) ListOpenStripeEvents(context.Context, time.Duration, int) ([]store.StripeEvent, error) {
+func (o *outside) ListOpenStripeEvents(context.Context, time.Duration, int) ([]billingdb.StripeEvent, error) {
 	return nil, nil
 }
 
-func (o *outside) ListOpenCheckouts(context.Context, time.Time, *store.Checkout, int) ([]store.Checkout, error) {
-	return nil, nil
-}
-
-func (o *outside) ListUnreadCustomers(context.Context, time.Time, time.Time, *store.Customer,
+func (o *outside) ListOpenCheckouts(context.Context, time.Time, *billingdb.Checkout,
 	int,
-) ([]store.Customer, error) {
+) ([]billingdb.Checkout, error) {
 	return nil, nil
 }
 
-func (o *outside) EndCheckout(context.Context, store.CheckoutID, store.CheckoutState,
+func (o *outside) ListUnreadCustomers(context.Context, time.Time, time.Time, *billingdb.Customer,
+	int,
+) ([]billingdb.Customer, error) {
+	return nil, nil
+}
+
+func (o *outside) EndCheckout(context.Context, billingdb.CheckoutID, billingdb.CheckoutState,
 	time.Time,
-) (store.Checkout, error) {
-	return store.Checkout{}, store.ErrNotFound
+) (billingdb.Checkout, error) {
+	return billingdb.Checkout{}, store.ErrNotFound
 }
 
-func (o *outside) FindCustomerByID(context.Context, string) (store.Customer, error) {
-	return store.Customer{}, store.ErrNotFound
+func (o *outside) FindCustomerByID(context.Context, string) (billingdb.Customer, error) {
+	return billingdb.Customer{}, store.ErrNotFound
 }
 
-func (o *outside) FindCheckoutBySession(context.Context, string) (store.Checkout, error) {
-	return store.Checkout{}, store.ErrNotFound
+func (o *outside) FindCheckoutBySession(context.Context, string) (billingdb.Checkout, error) {
+	return billingdb.Checkout{}, store.ErrNotFound
 }
 
 func (o *outside) DeleteStripeEvents(context.Context, time.Time, int) (int64, error) { return 0, nil }

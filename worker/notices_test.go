@@ -20,6 +20,8 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -55,17 +57,20 @@ func newMetered(t *testing.T, quota plan.Units) *metered {
 	hasher, err := account.NewHasher(bytes.Repeat([]byte("pepper"), 8))
 	must(err)
 	m.limits = limits.New(m.store, m.meter, hasher, time.Now)
-	_, err = m.store.CreateAccount(ctx, store.NewAccount{ID: m.account, Kind: store.KindOwner, Plan: plan.Enterprise})
+	_, err = m.store.CreateAccount(ctx, accountdb.NewAccount{
+		ID: m.account, Kind: accountdb.KindOwner,
+		Plan: plan.Enterprise,
+	})
 	must(err)
 	contract := account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}
-	_, err = m.limits.SetEnterprise(ctx, m.account, contract, store.Author{
+	_, err = m.limits.SetEnterprise(ctx, m.account, contract, accountdb.Author{
 		Actor: "operator", Origin: "ops", Reason: "a test",
 	})
 	must(err)
 	var digest account.Digest
 	_, err = rand.Read(digest[:])
 	must(err)
-	key := store.NewKey{
+	key := accountdb.NewKey{
 		ID: account.NewKeyID(), Account: m.account, Digest: digest[:], Prefix: "cag_12345678",
 		Door: account.DoorAccount, Daily: account.Unlimited,
 	}
@@ -105,11 +110,11 @@ func (m *metered) ref(t *testing.T, percent int) activities.NoticeRef {
 	return activities.NoticeRef{Account: m.account, Period: start.Format(time.DateOnly), Percent: percent}
 }
 
-func (m *metered) row(t *testing.T, percent int) (n store.UsageNotice, found bool) {
+func (m *metered) row(t *testing.T, percent int) (n usagedb.UsageNotice, found bool) {
 	t.Helper()
 	ref := m.ref(t, percent)
-	n, err := m.store.FindNotice(m.ctx, store.NoticeID{
-		UsagePeriod: store.UsagePeriod{Account: ref.Account, Period: ref.Period}, Percent: percent,
+	n, err := m.store.FindNotice(m.ctx, usagedb.NoticeID{
+		UsagePeriod: usagedb.UsagePeriod{Account: ref.Account, Period: ref.Period}, Percent: percent,
 	})
 	return n, err == nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -45,8 +45,8 @@ func (w *Worker) sweepSettlements(ctx context.Context) {
 // thirty days, whose flows have given up, too.
 func (w *Worker) watchSettlements(ctx context.Context) error {
 	c := workflows.NewClient(w.o.Temporal)
-	for last := (*store.Settlement)(nil); ; {
-		var page []store.Settlement
+	for last := (*paymentdb.Settlement)(nil); ; {
+		var page []paymentdb.Settlement
 		err := within(ctx, func(ctx context.Context) (err error) {
 			page, err = w.o.Store.ListUnconfirmed(ctx, unwatchedDelays*w.o.FinalityDelay, x402.MaxAge, last,
 				settlementPage)

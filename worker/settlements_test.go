@@ -16,14 +16,15 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
 
 // ListUnconfirmed returns nothing.
-func (o *outside) ListUnconfirmed(context.Context, time.Duration, time.Duration, *store.Settlement,
+func (o *outside) ListUnconfirmed(context.Context, time.Duration, time.Duration, *paymentdb.Settlement,
 	int,
-) ([]store.Settlement, error) {
+) ([]paymentdb.Settlement, error) {
 	return nil, nil
 }
 
@@ -53,9 +54,12 @@ func TestSettlements_GrantedAndUnwatchedAreLookedAt(t *testing.T) {
 		id := x402.ID{Chain: 8453, Tx: x402.TxHash{n}, Payer: wallet.Address{0xa1}}
 		sold, _ := plan.FindPerCallTier(plan.Balanced)
 		deal, _ := x402.Price(90_000, sold, "US")
-		_, err := f.GrantSettlement(ctx, store.Grant{
+		_, err := f.GrantSettlement(ctx, paymentdb.Grant{
 			ID: id, Deal: deal, Found: x402.Finding{Paid: 90_000}, Origin: "facilitator",
-			Credential: store.Credential{Key: account.NewKeyID(), Digest: account.Digest{n}, Prefix: "cagx_1234567"},
+			Credential: paymentdb.Credential{
+				Key: account.NewKeyID(), Digest: account.Digest{n},
+				Prefix: "cagx_1234567",
+			},
 		})
 		must(err)
 		_, err = db.Exec(ctx,

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -14,8 +14,8 @@ import (
 type TicketStore interface {
 	activities.TicketRecord
 	ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number,
-		limit int) ([]store.TicketNews, error)
-	MarkTicketTold(ctx context.Context, n store.TicketNews) error
+		limit int) ([]supportdb.TicketNews, error)
+	MarkTicketTold(ctx context.Context, n supportdb.TicketNews) error
 }
 
 const (
@@ -59,7 +59,7 @@ func (w *Worker) sweepTickets(ctx context.Context) {
 func (w *Worker) tellTickets(ctx context.Context, stale, overdue time.Time) error {
 	c := workflows.NewClient(w.o.Temporal)
 	for last := ticket.Number(0); ; {
-		var page []store.TicketNews
+		var page []supportdb.TicketNews
 		err := within(ctx, func(ctx context.Context) (err error) {
 			page, err = w.o.Store.ListUntoldTickets(ctx, stale, overdue, last, ticketPage)
 			return err

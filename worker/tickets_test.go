@@ -9,6 +9,8 @@ import (
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -23,14 +25,15 @@ func TestTickets_WhoseFlowsHeardNothingAreClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(record.Close)
-	of := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free}
+	of := accountdb.NewAccount{ID: account.NewID(), Kind: accountdb.KindOwner, Plan: plan.Free}
 	if _, err := record.CreateAccount(ctx, of); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	create := func(at time.Time) store.Ticket {
-		made, _, err := record.CreateTicket(ctx, store.NewTicket{
-			Writer: store.Writer{Account: of.ID, Channel: "api"}, Subject: "s", Message: "m", Category: ticket.Other,
+	create := func(at time.Time) supportdb.Ticket {
+		made, _, err := record.CreateTicket(ctx, supportdb.NewTicket{
+			Writer: supportdb.Writer{Account: of.ID, Channel: "api"}, Subject: "s", Message: "m",
+			Category: ticket.Other,
 			Priority: ticket.Low, At: at,
 		})
 		if err != nil {
@@ -38,12 +41,12 @@ func TestTickets_WhoseFlowsHeardNothingAreClosed(t *testing.T) {
 		}
 		return made
 	}
-	resolve := func(made store.Ticket, at time.Time, told bool) {
-		now, _, err := record.ReplyTicket(ctx, store.TicketReply{
+	resolve := func(made supportdb.Ticket, at time.Time, told bool) {
+		now, _, err := record.ReplyTicket(ctx, supportdb.TicketReply{
 			Number: made.Number, By: ticket.Operator, Resolve: true, At: at,
 		})
 		if err == nil && told {
-			err = record.MarkTicketTold(ctx, store.TicketNews{Number: made.Number, Version: now.Version})
+			err = record.MarkTicketTold(ctx, supportdb.TicketNews{Number: made.Number, Version: now.Version})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -64,8 +67,8 @@ func TestTickets_WhoseFlowsHeardNothingAreClosed(t *testing.T) {
 	})
 	start(t, w)
 	ready(t, w)
-	at := func(made store.Ticket) store.Ticket {
-		now, _, err := record.LoadTicket(ctx, of.ID, store.Scope{}, made.Number)
+	at := func(made supportdb.Ticket) supportdb.Ticket {
+		now, _, err := record.LoadTicket(ctx, of.ID, supportdb.Scope{}, made.Number)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,8 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/paymentdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -38,8 +39,8 @@ type Store interface {
 	activities.NoticeStore
 	BillingStore
 	TicketStore
-	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *store.Settlement,
-		limit int) ([]store.Settlement, error)
+	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *paymentdb.Settlement,
+		limit int) ([]paymentdb.Settlement, error)
 }
 
 // Options configures a Worker. Fields without a default are required. The comment of a field ends
@@ -66,7 +67,7 @@ type Options struct {
 	Now        func() time.Time
 	Logger     *slog.Logger // slog.Default()
 	// OnSwept is called with the result of each page of swept anonymous keys; nil for none.
-	OnSwept func(store.SweptKeys)
+	OnSwept func(accountdb.SweptKeys)
 
 	KeepCallDays int // retention of call records; 30
 

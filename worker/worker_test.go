@@ -27,6 +27,9 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -90,48 +93,50 @@ func (o *outside) DeleteIdleEntries(context.Context, time.Time, int) (int64, err
 
 func (o *outside) UsageWatermark(context.Context) (time.Time, error) { return time.Now(), nil }
 
-func (o *outside) SweepAnonymousKeys(_ context.Context, after account.KeyID, _ store.AnonymousSweep,
+func (o *outside) SweepAnonymousKeys(_ context.Context, after account.KeyID, _ accountdb.AnonymousSweep,
 	_ int,
-) (store.SweptKeys, account.KeyID, bool, error) {
-	return store.SweptKeys{}, after, false, nil
+) (accountdb.SweptKeys, account.KeyID, bool, error) {
+	return accountdb.SweptKeys{}, after, false, nil
 }
 
 func (o *outside) DeleteFlushesBefore(context.Context, time.Time) (int64, error) { return 0, nil }
 
 // OpenNotices and the methods below have no notices; other tests use a real database.
-func (o *outside) OpenNotices(context.Context, time.Duration, int) ([]store.UsageNotice, error) {
+func (o *outside) OpenNotices(context.Context, time.Duration, int) ([]usagedb.UsageNotice, error) {
 	return nil, nil
 }
 
-func (o *outside) FindNotice(context.Context, store.NoticeID) (store.UsageNotice, error) {
-	return store.UsageNotice{}, store.ErrNotFound
+func (o *outside) FindNotice(context.Context, usagedb.NoticeID) (usagedb.UsageNotice, error) {
+	return usagedb.UsageNotice{}, store.ErrNotFound
 }
 
-func (o *outside) StartNotice(context.Context, store.NoticeID) error { return store.ErrNotFound }
+func (o *outside) StartNotice(context.Context, usagedb.NoticeID) error { return store.ErrNotFound }
 
-func (o *outside) EndNotice(context.Context, store.NoticeID, string, bool) (string, error) {
+func (o *outside) EndNotice(context.Context, usagedb.NoticeID, string, bool) (string, error) {
 	return "", store.ErrNotFound
 }
 
-func (o *outside) LoadAccount(context.Context, account.ID) (store.Account, error) {
-	return store.Account{}, store.ErrNotFound
+func (o *outside) LoadAccount(context.Context, account.ID) (accountdb.Account, error) {
+	return accountdb.Account{}, store.ErrNotFound
 }
 
-func (o *outside) PeriodTotals(context.Context, store.UsagePeriod) (store.PeriodTotals, error) {
-	return store.PeriodTotals{}, nil
+func (o *outside) PeriodTotals(context.Context, usagedb.UsagePeriod) (usagedb.PeriodTotals, error) {
+	return usagedb.PeriodTotals{}, nil
 }
 
 // ListUntoldTickets and the methods below have no tickets; other tests use a real database.
 func (o *outside) ListUntoldTickets(context.Context, time.Time, time.Time, ticket.Number,
 	int,
-) ([]store.TicketNews, error) {
+) ([]supportdb.TicketNews, error) {
 	return nil, nil
 }
 
-func (o *outside) MarkTicketTold(context.Context, store.TicketNews) error { return store.ErrNotFound }
+func (o *outside) MarkTicketTold(context.Context, supportdb.TicketNews) error {
+	return store.ErrNotFound
+}
 
-func (o *outside) CloseTicket(context.Context, ticket.Number, time.Time) (store.Ticket, error) {
-	return store.Ticket{}, store.ErrNotFound
+func (o *outside) CloseTicket(context.Context, ticket.Number, time.Time) (supportdb.Ticket, error) {
+	return supportdb.Ticket{}, store.ErrNotFound
 }
 
 func (o *outside) DeleteLatencyBefore(context.Context, time.Time) (int64, error) { return 0, nil }

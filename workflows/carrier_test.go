@@ -29,6 +29,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -210,8 +211,8 @@ func (c *carried) key(t *testing.T) (account.KeyID, account.ID) {
 // owner creates an account with two owners and returns the account and its first owner.
 func (c *carried) owner(t *testing.T) (account.ID, account.UserID) {
 	t.Helper()
-	a, err := c.store.CreateAccount(c.ctx, store.NewAccount{
-		ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free,
+	a, err := c.store.CreateAccount(c.ctx, accountdb.NewAccount{
+		ID: account.NewID(), Kind: accountdb.KindOwner, Plan: plan.Free,
 	})
 	if err != nil {
 		t.Fatal(err)

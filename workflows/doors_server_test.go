@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -98,7 +99,7 @@ func TestAdopt_ThatNoWorkerTookIsCarriedByTheNext(t *testing.T) {
 	kill()
 	adopt := activities.KeyAdoption{
 		Key: key, Account: owner, User: user, By: activities.DoorAuthor{
-			Actor: user.Actor(), Origin: store.OriginConsole,
+			Actor: user.Actor(), Origin: accountdb.OriginConsole,
 		},
 	}
 	if _, err := c.flows.Adopt(c.ctx, adopt); reasonOf(err) != fault.DurableUnavailable {
@@ -300,7 +301,7 @@ func TestDoors_RefusalsReachTheCallerUnchanged(t *testing.T) {
 	if _, err := c.flows.BindChallenge(c.ctx, revoked, own, asked); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.limits.RevokeKey(c.ctx, revoked, store.Author{Actor: "x", Origin: "test"}); err != nil {
+	if _, err := c.limits.RevokeKey(c.ctx, revoked, accountdb.Author{Actor: "x", Origin: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := c.flows.BindComplete(c.ctx, revoked, workflows.BindProof{Proof: proofOf(asked), By: byKey})

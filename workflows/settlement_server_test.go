@@ -28,6 +28,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/paymentdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -94,29 +96,29 @@ func (d *dying) Read(ctx context.Context, tx x402.TxHash, expected ...x402.Payer
 
 func (d *dying) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string,
 	seen *x402.Finding,
-) (store.Settlement, error) {
+) (paymentdb.Settlement, error) {
 	d.on("before note")
 	defer d.on("after note")
 	return d.Store.NoteSettlement(ctx, id, stage, reason, words, seen)
 }
 
 //nolint:gocritic // the signature is the interface's
-func (d *dying) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) {
+func (d *dying) GrantSettlement(ctx context.Context, g paymentdb.Grant) (paymentdb.Settlement, error) {
 	d.on("before grant")
 	defer d.on("after grant")
 	return d.Limits.GrantSettlement(ctx, g)
 }
 
 //nolint:gocritic // the signature is the interface's
-func (d *dying) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) {
+func (d *dying) RotateCredential(ctx context.Context, r paymentdb.Rotation) (paymentdb.Settlement, error) {
 	d.on("before rotate")
 	defer d.on("after rotate")
 	return d.Limits.RotateCredential(ctx, r)
 }
 
 func (d *dying) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string,
-	by store.Author,
-) (store.Settlement, error) {
+	by accountdb.Author,
+) (paymentdb.Settlement, error) {
 	d.on("before conclude")
 	defer d.on("after conclude")
 	return d.Limits.ConcludeSettlement(ctx, id, f, seen, words, by)
@@ -229,7 +231,7 @@ func TestSettlement_WorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T)
 // check verifies that there is one grant, one valid credential, and a final transaction.
 func (b *buyer) check(t *testing.T) {
 	t.Helper()
-	var s store.Settlement
+	var s paymentdb.Settlement
 	testkit.Eventually(t, 2*testTimeout, func() bool {
 		var err error
 		s, err = b.c.store.FindSettlement(b.c.ctx, b.id)

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -26,7 +26,7 @@ type failingBook struct {
 
 var _ activities.StatementBook = (*failingBook)(nil)
 
-func (b *failingBook) CloseOne(context.Context, store.UsagePeriod, statement.Ended) (statement.Outcome, error) {
+func (b *failingBook) CloseOne(context.Context, usagedb.UsagePeriod, statement.Ended) (statement.Outcome, error) {
 	return statement.Outcome{}, errors.New("not asked for")
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -26,8 +27,8 @@ type dyingDesk struct {
 	at string
 }
 
-func (d *dyingDesk) CloseTicket(ctx context.Context, n ticket.Number, at time.Time) (store.Ticket, error) {
-	now, err := store.Ticket{}, error(nil)
+func (d *dyingDesk) CloseTicket(ctx context.Context, n ticket.Number, at time.Time) (supportdb.Ticket, error) {
+	now, err := supportdb.Ticket{}, error(nil)
 	if d.at != "before close" {
 		now, err = d.TicketRecord.CloseTicket(ctx, n, at)
 	}
@@ -44,7 +45,7 @@ type answered struct {
 	ref activities.TicketRef
 }
 
-func (a *answered) move(t *testing.T, r store.TicketReply) { //nolint:gocritic // a copy does no harm
+func (a *answered) move(t *testing.T, r supportdb.TicketReply) { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	r.Number, r.Account = a.ref.Number, a.ref.Account
 	if _, verdict, err := a.store.ReplyTicket(a.ctx, r); err != nil || verdict != ticket.Moves {
@@ -55,9 +56,9 @@ func (a *answered) move(t *testing.T, r store.TicketReply) { //nolint:gocritic /
 	}
 }
 
-func (a *answered) now(t *testing.T) (store.Ticket, []store.TicketMessage) {
+func (a *answered) now(t *testing.T) (supportdb.Ticket, []supportdb.TicketMessage) {
 	t.Helper()
-	now, messages, err := a.store.LoadTicket(a.ctx, a.ref.Account, store.Scope{}, a.ref.Number)
+	now, messages, err := a.store.LoadTicket(a.ctx, a.ref.Account, supportdb.Scope{}, a.ref.Number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +73,13 @@ func TestTicket_OutlivesTheWorkersThatKeptIt(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			a := &answered{carried: setupCarried(t)}
-			of := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free}
+			of := accountdb.NewAccount{ID: account.NewID(), Kind: accountdb.KindOwner, Plan: plan.Free}
 			if _, err := a.store.CreateAccount(a.ctx, of); err != nil {
 				t.Fatal(err)
 			}
 			begun := time.Now().Add(-30 * day)
-			made, _, err := a.store.CreateTicket(a.ctx, store.NewTicket{
-				Writer: store.Writer{Account: of.ID, Channel: "console"}, Subject: "s", Message: "m",
+			made, _, err := a.store.CreateTicket(a.ctx, supportdb.NewTicket{
+				Writer: supportdb.Writer{Account: of.ID, Channel: "console"}, Subject: "s", Message: "m",
 				Category: ticket.Question, Priority: ticket.Low, At: begun,
 			})
 			if err != nil {
@@ -86,14 +87,14 @@ func TestTicket_OutlivesTheWorkersThatKeptIt(t *testing.T) {
 			}
 			a.ref = activities.TicketRef{Number: made.Number, Account: of.ID}
 			kill := a.carrier(t)
-			a.move(t, store.TicketReply{By: ticket.Operator, Text: "Mended.", Resolve: true, At: time.Now()})
+			a.move(t, supportdb.TicketReply{By: ticket.Operator, Text: "Mended.", Resolve: true, At: time.Now()})
 			testkit.Eventually(t, testTimeout, func() bool {
 				return a.stage(t) == string(ticket.Resolved)
 			}, "the flow knows that it is resolved")
 			kill()
 			// No worker runs: the customer reopens, and an operator resolves again.
-			a.move(t, store.TicketReply{By: ticket.Customer, Text: "Not yet.", Reopen: true, At: time.Now()})
-			a.move(t, store.TicketReply{By: ticket.Operator, Text: "Now.", Resolve: true, At: begun.Add(day)})
+			a.move(t, supportdb.TicketReply{By: ticket.Customer, Text: "Not yet.", Reopen: true, At: time.Now()})
+			a.move(t, supportdb.TicketReply{By: ticket.Operator, Text: "Now.", Resolve: true, At: begun.Add(day)})
 			dead, _ := a.process(t, carrierDies+"="+point)
 			select {
 			case <-dead:
@@ -111,7 +112,7 @@ func TestTicket_OutlivesTheWorkersThatKeptIt(t *testing.T) {
 			}
 			now, messages := a.now(t)
 			if last := messages[len(messages)-1]; now.Status != ticket.Closed || len(messages) != 5 ||
-				last.Author != ticket.Service || last.Body != store.ClosedNote {
+				last.Author != ticket.Service || last.Body != supportdb.ClosedNote {
 				t.Errorf("it is %s, with %+v", now.Status, messages)
 			}
 		})

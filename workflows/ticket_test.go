@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -27,20 +28,20 @@ var someTicket = activities.TicketRef{Number: 1001, Account: someOwner}
 type desk struct {
 	env    *testsuite.TestWorkflowEnvironment
 	begun  time.Time
-	held   store.Ticket
+	held   supportdb.Ticket
 	looks  []time.Duration
 	broken int // reads that fail
 }
 
 // CloseTicket applies the rule of the real store.
-func (d *desk) CloseTicket(_ context.Context, n ticket.Number, at time.Time) (store.Ticket, error) {
+func (d *desk) CloseTicket(_ context.Context, n ticket.Number, at time.Time) (supportdb.Ticket, error) {
 	d.looks = append(d.looks, at.Sub(d.begun).Round(time.Minute))
 	switch {
 	case d.broken > 0:
 		d.broken--
-		return store.Ticket{}, errors.New("the record is away")
+		return supportdb.Ticket{}, errors.New("the record is away")
 	case n != d.held.Number:
-		return store.Ticket{}, store.ErrNotFound
+		return supportdb.Ticket{}, store.ErrNotFound
 	case d.held.Status == ticket.Resolved && at.Sub(d.held.LastActivityAt) >= ticket.CloseAfter:
 		d.held.Status = ticket.Closed
 	}
@@ -50,7 +51,7 @@ func (d *desk) CloseTicket(_ context.Context, n ticket.Number, at time.Time) (st
 func keepTicket(status ticket.Status) *desk {
 	d := &desk{env: newEnvironment()}
 	d.begun = d.env.Now()
-	d.held = store.Ticket{Number: someTicket.Number, Status: status, LastActivityAt: d.begun}
+	d.held = supportdb.Ticket{Number: someTicket.Number, Status: status, LastActivityAt: d.begun}
 	workflows.RegisterGateway(d.env)
 	d.env.RegisterActivity(&activities.Tickets{Record: d, Now: d.env.Now, Logger: slog.New(slog.DiscardHandler)})
 	return d
@@ -166,8 +167,8 @@ func TestTicket_OutlivesItsFlowAndTheWorker(t *testing.T) {
 	c := setupCarried(t)
 	of, _ := c.owner(t)
 	kill := c.carrier(t)
-	made, _, err := c.store.CreateTicket(c.ctx, store.NewTicket{
-		Writer: store.Writer{Account: of, Channel: "api"}, Subject: "s", Message: "m", Category: ticket.Other,
+	made, _, err := c.store.CreateTicket(c.ctx, supportdb.NewTicket{
+		Writer: supportdb.Writer{Account: of, Channel: "api"}, Subject: "s", Message: "m", Category: ticket.Other,
 		Priority: ticket.Low, At: time.Now().Add(-2 * ticket.CloseAfter),
 	})
 	if err != nil {
@@ -182,7 +183,7 @@ func TestTicket_OutlivesItsFlowAndTheWorker(t *testing.T) {
 			described.WorkflowExecutionInfo.GetHistoryLength() > 8
 	}, "it was looked at")
 	kill()
-	reply := store.TicketReply{
+	reply := supportdb.TicketReply{
 		Number: made.Number, By: ticket.Operator, Resolve: true, At: time.Now().Add(-ticket.CloseAfter),
 	}
 	end := func() {
@@ -205,7 +206,7 @@ func TestTicket_OutlivesItsFlowAndTheWorker(t *testing.T) {
 	}
 	reply.Resolve, reply.Reopen = true, false
 	end()
-	now, messages, err := c.store.LoadTicket(c.ctx, of, store.Scope{}, made.Number)
+	now, messages, err := c.store.LoadTicket(c.ctx, of, supportdb.Scope{}, made.Number)
 	if err != nil || now.Status != ticket.Closed || len(messages) != 3 {
 		t.Errorf("it is %+v with %d messages, %v", now, len(messages), err)
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/chainaccess/gateway/metering/audit"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // years is how many simulated years the test runs, each with its own seed.
@@ -60,8 +61,8 @@ func (w *world) buy(key string) {
 	w.t.Helper()
 	item, _ := plan.FindItem(key)
 	now := w.now()
-	c, err := w.store.OpenCheckout(w.ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: w.owner, Item: key, Country: "DE", OpenedAt: now,
+	c, err := w.store.OpenCheckout(w.ctx, billingdb.Checkout{
+		ID: billingdb.NewCheckoutID(), Account: w.owner, Item: key, Country: "DE", OpenedAt: now,
 		ExpiresAt: now.Add(time.Hour),
 	})
 	w.must(err)
@@ -75,7 +76,7 @@ func (w *world) buy(key string) {
 	w.must(w.server.Pay(session, stripe.Visa))
 }
 
-func (w *world) account() store.Account {
+func (w *world) account() accountdb.Account {
 	w.t.Helper()
 	a, err := w.store.LoadAccount(w.ctx, w.owner)
 	w.must(err)

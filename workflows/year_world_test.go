@@ -32,6 +32,8 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -142,7 +144,8 @@ func (w *world) must(err error) {
 
 // populate creates the account with two users and a key, and its Stripe customer.
 func (w *world) populate() {
-	_, err := w.store.CreateAccount(w.ctx, store.NewAccount{ID: w.owner, Kind: store.KindOwner, Plan: plan.Free})
+	_, err := w.store.CreateAccount(w.ctx,
+		accountdb.NewAccount{ID: w.owner, Kind: accountdb.KindOwner, Plan: plan.Free})
 	w.must(err)
 	_, err = w.db.Exec(w.ctx, "UPDATE accounts SET created_at = $2 WHERE id = $1", w.owner.UUID, w.at.Add(-time.Hour))
 	w.must(err)
@@ -160,7 +163,7 @@ func (w *world) populate() {
 	}
 	var digest account.Digest
 	_, _ = rand.Read(digest[:])
-	key := store.NewKey{
+	key := accountdb.NewKey{
 		ID: account.NewKeyID(), Account: w.owner, Digest: digest[:], Prefix: "cag_12345678",
 		Door: account.DoorAccount, Daily: account.Unlimited,
 	}
@@ -228,7 +231,7 @@ func (w *world) take(ctx context.Context, payload []byte, signature string) erro
 	if err != nil {
 		return err
 	}
-	e := &store.StripeEvent{
+	e := &billingdb.StripeEvent{
 		ID: from.ID, Type: from.Type, APIVersion: from.APIVersion, Object: from.Object, Customer: from.Customer,
 		Session: from.Session, CreatedAt: from.Created,
 	}
@@ -304,7 +307,7 @@ func (w *world) freeze() {
 		w.flush()
 		owner, err := w.store.LoadAccount(w.ctx, w.owner)
 		w.must(err)
-		report, err := w.book.Close(w.ctx, []store.Account{owner}, statement.Only(c.Period.Key))
+		report, err := w.book.Close(w.ctx, []accountdb.Account{owner}, statement.Only(c.Period.Key))
 		w.must(err)
 		if report.Waiting == 1 && w.now().Before(c.Period.End.Add(statement.Grace+noticed)) {
 			w.later(c) // usage was booked to the period until the cut was noticed

@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // adjust computes adjustments: usage of closed periods that was recorded since they were frozen,
 // less earlier adjustments. It adds each to the first statement that is closed now.
-func (c *closing) adjust(ctx context.Context, late []store.UsagePeriod, usage map[store.UsagePeriod]tally,
-	keys map[account.KeyID]store.StatementKey,
+func (c *closing) adjust(ctx context.Context, late []usagedb.UsagePeriod, usage map[usagedb.UsagePeriod]tally,
+	keys map[account.KeyID]billingdb.StatementKey,
 ) error {
 	if len(late) == 0 {
 		return nil

@@ -10,6 +10,9 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Grace is how far past a period's end, and past the cut of one that was cut short, all usage must
@@ -36,7 +39,7 @@ type Entry struct {
 
 // List returns the periods of an account, newest first. It omits empty ones of accounts that nobody
 // signs in to: they are closed only when somebody asks for them.
-func (b *Book) List(ctx context.Context, of *store.Account) ([]Entry, error) {
+func (b *Book) List(ctx context.Context, of *accountdb.Account) ([]Entry, error) {
 	h, err := b.history(ctx, of)
 	if err != nil {
 		return nil, err
@@ -67,20 +70,20 @@ func statusOf(p *Period, now time.Time) Status {
 // statedWhenEmpty reports whether periods without usage are closed too: those of accounts that
 // people sign in to or that a wallet holds. There are very many others, and most are used for a
 // day.
-func statedWhenEmpty(a *store.Account) bool {
-	return a.Kind == store.KindOwner || a.Kind == store.KindWallet
+func statedWhenEmpty(a *accountdb.Account) bool {
+	return a.Kind == accountdb.KindOwner || a.Kind == accountdb.KindWallet
 }
 
 // Current returns the name of the current period.
-func (b *Book) Current(of *store.Account) string {
+func (b *Book) Current(of *accountdb.Account) string {
 	start, _ := of.Cycle.Period(b.Now())
 	return account.Period{Start: start}.Key()
 }
 
 // Get returns the statement of a period by its name: the frozen one, or a live one. It closes the
 // period if that is possible. It returns ErrNoPeriod when the account has no period of that name.
-func (b *Book) Get(ctx context.Context, of *store.Account, name string) (Statement, error) {
-	ref := store.UsagePeriod{Account: of.ID, Period: name}
+func (b *Book) Get(ctx context.Context, of *accountdb.Account, name string) (Statement, error) {
+	ref := usagedb.UsagePeriod{Account: of.ID, Period: name}
 	if s, err := b.frozen(ctx, ref); err == nil || !errors.Is(err, store.ErrNotFound) {
 		return s, err
 	}
@@ -97,7 +100,7 @@ func (b *Book) Get(ctx context.Context, of *store.Account, name string) (Stateme
 	if mark, err := b.watermark(ctx, of.ID); err != nil {
 		return Statement{}, err
 	} else if recorded(&p, mark) {
-		if _, err := b.Close(ctx, []store.Account{*of}, Only(name)); err != nil {
+		if _, err := b.Close(ctx, []accountdb.Account{*of}, Only(name)); err != nil {
 			return Statement{}, err
 		}
 		if s, err := b.frozen(ctx, ref); err == nil || !errors.Is(err, store.ErrNotFound) {
@@ -112,7 +115,7 @@ func recorded(p *Period, mark time.Time) bool {
 	return !mark.IsZero() && !mark.Before(p.due())
 }
 
-func (b *Book) frozen(ctx context.Context, ref store.UsagePeriod) (Statement, error) {
+func (b *Book) frozen(ctx context.Context, ref usagedb.UsagePeriod) (Statement, error) {
 	kept, err := b.Store.FindStatement(ctx, ref)
 	if err != nil {
 		return Statement{}, err
@@ -130,10 +133,10 @@ func (b *Book) watermark(ctx context.Context, id account.ID) (time.Time, error) 
 	return mark, err
 }
 
-func (b *Book) history(ctx context.Context, of *store.Account) (*history, error) {
+func (b *Book) history(ctx context.Context, of *accountdb.Account) (*history, error) {
 	var h *history
-	err := b.Store.ReadStatements(ctx, func(r *store.StatementBook) error {
-		all, err := histories(ctx, r, []store.Account{*of}, b.Now().Add(-maxPeriods*longest))
+	err := b.Store.ReadStatements(ctx, func(r *billingdb.StatementBook) error {
+		all, err := histories(ctx, r, []accountdb.Account{*of}, b.Now().Add(-maxPeriods*longest))
 		if err == nil {
 			h = all[0]
 		}
@@ -152,7 +155,7 @@ func (h *history) usedNames() map[string]bool {
 
 // histories reads what is known of the periods of accounts; of closed periods, those that ended
 // after since.
-func histories(ctx context.Context, r *store.StatementBook, accounts []store.Account,
+func histories(ctx context.Context, r *billingdb.StatementBook, accounts []accountdb.Account,
 	since time.Time,
 ) ([]*history, error) {
 	all, by, ids := make([]*history, len(accounts)), make(map[account.ID]*history, len(accounts)),
@@ -189,7 +192,7 @@ func histories(ctx context.Context, r *store.StatementBook, accounts []store.Acc
 }
 
 // live compiles a period that is not closed, from one database snapshot.
-func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statement, error) {
+func (b *Book) live(ctx context.Context, of *accountdb.Account, p *Period) (Statement, error) {
 	now := b.Now()
 	f := facts{
 		account: of.ID, period: *p, status: statusOf(p, now), at: now, usage: newTally(),
@@ -198,19 +201,19 @@ func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statemen
 	if f.status == Closing {
 		f.plan = cmp.Or(p.Plan, planBefore(of, p.End))
 	}
-	ref := store.UsagePeriod{Account: of.ID, Period: p.Name}
-	err := b.Store.ReadStatements(ctx, func(r *store.StatementBook) error {
+	ref := usagedb.UsagePeriod{Account: of.ID, Period: p.Name}
+	err := b.Store.ReadStatements(ctx, func(r *billingdb.StatementBook) error {
 		marks, err := r.Watermarks(ctx)
 		if err != nil {
 			return err
 		}
 		f.asOf = marks[account.Shard(of.ID)]
 		if f.status == Closing && p.Plan == "" {
-			plans, err := r.PlansAt(ctx, []store.Moment{{Account: of.ID, At: p.End}})
+			plans, err := r.PlansAt(ctx, []billingdb.Moment{{Account: of.ID, At: p.End}})
 			if err != nil {
 				return err
 			}
-			if held, ok := plans[store.Moment{Account: of.ID, At: p.End}]; ok {
+			if held, ok := plans[billingdb.Moment{Account: of.ID, At: p.End}]; ok {
 				f.plan = held
 			}
 		}
@@ -224,20 +227,20 @@ func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statemen
 		if f.keys, err = r.Keys(ctx, keysOf(lines)); err != nil {
 			return err
 		}
-		f.invoices, err = r.Invoices(ctx, []store.Moment{{Account: of.ID, At: p.End}})
+		f.invoices, err = r.Invoices(ctx, []billingdb.Moment{{Account: of.ID, At: p.End}})
 		return err
 	})
 	if err != nil {
 		return Statement{}, err
 	}
-	f.invoices = slices.DeleteFunc(f.invoices, func(i store.StatementInvoice) bool {
+	f.invoices = slices.DeleteFunc(f.invoices, func(i billingdb.StatementInvoice) bool {
 		return i.CreatedAt.Before(p.Start)
 	})
 	return compile(&f), nil
 }
 
 // keysOf returns the distinct keys of lines.
-func keysOf(lines []store.StatementLine) []account.KeyID {
+func keysOf(lines []billingdb.StatementLine) []account.KeyID {
 	seen := map[account.KeyID]bool{}
 	var keys []account.KeyID
 	for i := range lines {

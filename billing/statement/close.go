@@ -10,7 +10,9 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/faultpoint"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Report counts what Close did.
@@ -45,30 +47,30 @@ func Only(period string) Choice { return Choice{period: period} }
 
 // due is a period to close.
 type due struct {
-	account *store.Account
+	account *accountdb.Account
 	period  Period
 	plan    string
-	ref     store.UsagePeriod
+	ref     usagedb.UsagePeriod
 
-	invoices    []store.StatementInvoice
+	invoices    []billingdb.StatementInvoice
 	adjustments []Adjustment
 }
 
 // Close closes periods of accounts in one transaction: all of the selected ones, or none. It reads
 // and writes in sets, so that hundreds of accounts cost little more than one. It is idempotent.
-func (b *Book) Close(ctx context.Context, accounts []store.Account, which Choice) (Report, error) {
+func (b *Book) Close(ctx context.Context, accounts []accountdb.Account, which Choice) (Report, error) {
 	candidates, waiting, err := b.look(ctx, accounts, which)
 	report := Report{Waiting: waiting}
 	if err != nil || len(candidates) == 0 {
 		return report, err
 	}
-	busy := make([]store.Account, 0, len(candidates)) // without candidates nothing is locked
+	busy := make([]accountdb.Account, 0, len(candidates)) // without candidates nothing is locked
 	for i := range candidates {
 		if n := len(busy); n == 0 || busy[n-1].ID != candidates[i].account.ID {
 			busy = append(busy, *candidates[i].account)
 		}
 	}
-	err = b.Store.WriteStatements(ctx, idsOf(busy), func(w *store.StatementBook) error {
+	err = b.Store.WriteStatements(ctx, idsOf(busy), func(w *billingdb.StatementBook) error {
 		dues, _, err := b.choose(ctx, w, busy, which)
 		if err != nil || len(dues) == 0 {
 			return err
@@ -87,8 +89,10 @@ func (b *Book) Close(ctx context.Context, accounts []store.Account, which Choice
 }
 
 // look runs choose without locks.
-func (b *Book) look(ctx context.Context, accounts []store.Account, which Choice) (dues []due, waiting int, err error) {
-	err = b.Store.ReadStatements(ctx, func(r *store.StatementBook) error {
+func (b *Book) look(ctx context.Context, accounts []accountdb.Account,
+	which Choice,
+) (dues []due, waiting int, err error) {
+	err = b.Store.ReadStatements(ctx, func(r *billingdb.StatementBook) error {
 		dues, waiting, err = b.choose(ctx, r, accounts, which)
 		return err
 	})
@@ -97,7 +101,7 @@ func (b *Book) look(ctx context.Context, accounts []store.Account, which Choice)
 
 // choose returns what is to be closed, by account and date, and counts ended periods that must
 // wait.
-func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []store.Account,
+func (b *Book) choose(ctx context.Context, r *billingdb.StatementBook, accounts []accountdb.Account,
 	which Choice,
 ) (dues []due, waiting int, err error) {
 	marks, err := r.Watermarks(ctx)
@@ -123,7 +127,7 @@ func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []st
 					p.Plan = which.ended.Plan
 				}
 				dues = append(dues, due{
-					account: h.account, period: p, ref: store.UsagePeriod{Account: h.account.ID, Period: p.Name},
+					account: h.account, period: p, ref: usagedb.UsagePeriod{Account: h.account.ID, Period: p.Name},
 				})
 			case !now.Before(p.End):
 				waiting++
@@ -140,7 +144,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-func idsOf(accounts []store.Account) []account.ID {
+func idsOf(accounts []accountdb.Account) []account.ID {
 	ids := make([]account.ID, len(accounts))
 	for i := range accounts {
 		ids[i] = accounts[i].ID
@@ -150,19 +154,19 @@ func idsOf(accounts []store.Account) []account.ID {
 
 // closing is a transaction that closes periods.
 type closing struct {
-	w      *store.StatementBook
+	w      *billingdb.StatementBook
 	at     time.Time
 	dues   []due
 	report Report
 }
 
 // run compiles and writes what is due, with late usage of the accounts' earlier periods.
-func (c *closing) run(ctx context.Context, accounts []store.Account) error {
+func (c *closing) run(ctx context.Context, accounts []accountdb.Account) error {
 	late, err := c.w.Late(ctx, idsOf(accounts))
 	if err != nil {
 		return err
 	}
-	refs := make([]store.UsagePeriod, len(c.dues))
+	refs := make([]usagedb.UsagePeriod, len(c.dues))
 	for i := range c.dues {
 		refs[i] = c.dues[i].ref
 	}
@@ -174,7 +178,7 @@ func (c *closing) run(ctx context.Context, accounts []store.Account) error {
 	if err != nil {
 		return err
 	}
-	usage := map[store.UsagePeriod]tally{}
+	usage := map[usagedb.UsagePeriod]tally{}
 	for i := range lines {
 		of, ok := usage[lines[i].UsagePeriod]
 		if !ok {
@@ -197,7 +201,7 @@ func (c *closing) run(ctx context.Context, accounts []store.Account) error {
 
 // plans sets the plan with which each period ended.
 func (c *closing) plans(ctx context.Context) error {
-	var asked []store.Moment
+	var asked []billingdb.Moment
 	for i := range c.dues {
 		asked = append(asked, c.dues[i].end())
 	}
@@ -221,25 +225,27 @@ func (c *closing) plans(ctx context.Context) error {
 
 // planBefore returns the plan of an account just before an instant, by its present state: the next
 // plan may have taken over already.
-func planBefore(a *store.Account, at time.Time) string {
+func planBefore(a *accountdb.Account, at time.Time) string {
 	if a.NextPlan != "" && a.NextPlanFrom.Before(at) {
 		return a.NextPlan
 	}
 	return a.Plan
 }
 
-func (d *due) end() store.Moment { return store.Moment{Account: d.account.ID, At: d.period.End.UTC()} }
+func (d *due) end() billingdb.Moment {
+	return billingdb.Moment{Account: d.account.ID, At: d.period.End.UTC()}
+}
 
 // invoice adds the invoices that were created before the end of a due period and are on no
 // statement: those of the period, and earlier ones that became known after theirs was closed.
 func (c *closing) invoice(ctx context.Context) error {
-	newest := map[account.ID]store.Moment{}
+	newest := map[account.ID]billingdb.Moment{}
 	for i := range c.dues {
 		if m := c.dues[i].end(); m.At.After(newest[m.Account].At) {
 			newest[m.Account] = m
 		}
 	}
-	var asked []store.Moment
+	var asked []billingdb.Moment
 	for _, m := range newest {
 		asked = append(asked, m)
 	}
@@ -259,16 +265,16 @@ func (c *closing) invoice(ctx context.Context) error {
 }
 
 // write freezes the due statements.
-func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally,
-	keys map[account.KeyID]store.StatementKey,
+func (c *closing) write(ctx context.Context, usage map[usagedb.UsagePeriod]tally,
+	keys map[account.KeyID]billingdb.StatementKey,
 ) error {
 	marks, err := c.w.Watermarks(ctx)
 	if err != nil {
 		return err
 	}
-	statements := make([]store.Statement, len(c.dues))
-	var told []store.ToldInvoice
-	var adjustments []store.StatementAdjustment
+	statements := make([]billingdb.Statement, len(c.dues))
+	var told []billingdb.ToldInvoice
+	var adjustments []billingdb.StatementAdjustment
 	for i := range c.dues {
 		d := &c.dues[i]
 		of, ok := usage[d.ref]
@@ -283,12 +289,12 @@ func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally,
 		if err != nil {
 			return err
 		}
-		statements[i] = store.Statement{
+		statements[i] = billingdb.Statement{
 			UsagePeriod: d.ref, Start: d.period.Start, End: d.period.End, Totals: s.Totals.record(), Content: content,
 			Hash: sha256.Sum256(content),
 		}
 		for j := range d.invoices {
-			told = append(told, store.ToldInvoice{By: d.ref, Invoice: d.invoices[j].ID})
+			told = append(told, billingdb.ToldInvoice{By: d.ref, Invoice: d.invoices[j].ID})
 		}
 		kept, err := d.kept()
 		if err != nil {
@@ -307,16 +313,16 @@ func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally,
 }
 
 // kept returns the adjustments of a statement as they are stored.
-func (d *due) kept() ([]store.StatementAdjustment, error) {
-	kept := make([]store.StatementAdjustment, len(d.adjustments))
+func (d *due) kept() ([]billingdb.StatementAdjustment, error) {
+	kept := make([]billingdb.StatementAdjustment, len(d.adjustments))
 	for i := range d.adjustments {
 		a := &d.adjustments[i]
 		content, err := json.Marshal(a)
 		if err != nil {
 			return nil, fmt.Errorf("keep an adjustment of account %s, period %s: %w", d.account.ID, a.Period, err)
 		}
-		kept[i] = store.StatementAdjustment{
-			UsagePeriod: store.UsagePeriod{Account: d.account.ID, Period: a.Period}, StatedIn: d.ref.Period,
+		kept[i] = billingdb.StatementAdjustment{
+			UsagePeriod: usagedb.UsagePeriod{Account: d.account.ID, Period: a.Period}, StatedIn: d.ref.Period,
 			Totals: a.Totals.record(), Content: content,
 		}
 	}
@@ -324,8 +330,8 @@ func (d *due) kept() ([]store.StatementAdjustment, error) {
 }
 
 // record converts totals for package store.
-func (t Totals) record() store.PeriodTotals { //nolint:gocritic // small enough
-	return store.PeriodTotals{
+func (t Totals) record() usagedb.PeriodTotals { //nolint:gocritic // small enough
+	return usagedb.PeriodTotals{
 		Requests: t.Requests, Billable: t.Billable, Hits: t.CacheHits, Refused: t.Refusals, Refunded: t.Refunded,
 		Units: t.Units, PlanUnits: t.PlanUnits, PackUnits: t.PackUnits,
 	}

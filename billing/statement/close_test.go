@@ -14,13 +14,13 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 func TestStatement_ClosedOneNeverChangesAndTheNextShowsLateUsage(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-20T12:00:00Z")
-	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
+	a := d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
 	first, second := d.key(a.ID, "indexer"), d.key(a.ID, "bot")
 	const november, december = "2026-11-01", "2026-12-01"
 	d.use(a.ID, "2026-11-20T11:00:00Z", line(november, first, "eth_mainnet", "standard", "ok", "plan", 10, 10_000),
@@ -96,7 +96,7 @@ func TestStatement_ClosedOneNeverChangesAndTheNextShowsLateUsage(t *testing.T) {
 func TestStatement_HashIsThatOfItsBytes(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
-	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
+	a := d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
 	d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", d.key(a.ID, `<script>"é\u2028=1+1`), "", "toolbox", "ok",
 		"plan", 1, 500))
 	d.flushed("2026-12-02T00:00:00Z")
@@ -126,9 +126,9 @@ func TestStatement_HashIsThatOfItsBytes(t *testing.T) {
 func TestStatement_PeriodClosedConcurrentlyIsClosedOnce(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
-	var accounts []store.Account
+	var accounts []accountdb.Account
 	for range 5 {
-		a := d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+		a := d.owner(accountdb.KindOwner, "2026-10-03T09:00:00Z")
 		key := d.key(a.ID, "k")
 		d.use(a.ID, "2026-10-20T11:00:00Z", line("2026-10-01", key, "eth_mainnet", "standard", "ok", "plan", 7, 7_000))
 		d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", key, "eth_mainnet", "standard", "ok", "plan", 9, 9_000))
@@ -151,7 +151,7 @@ func TestStatement_PeriodClosedConcurrentlyIsClosedOnce(t *testing.T) {
 	var closed, adjusted int
 	for i := range 8 {
 		all.Go(func() {
-			mine := append([]store.Account{}, accounts...)
+			mine := append([]accountdb.Account{}, accounts...)
 			rand.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
 			which := statement.Choice{}
 			if i%2 == 0 {
@@ -185,7 +185,7 @@ func TestStatement_WithAdjustmentsAddsUpToTheUsage(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
 	d := open(t, "2026-07-01T00:00:00Z")
-	a := d.owner(store.KindOwner, "2026-07-01T00:00:00Z")
+	a := d.owner(accountdb.KindOwner, "2026-07-01T00:00:00Z")
 	agent := account.NewAgentID()
 	keys := []account.KeyID{d.key(a.ID, "one"), d.key(a.ID, "two"), account.NewKeyID()}
 	months := []string{"2026-07-01", "2026-08-01", "2026-09-01", "2026-10-01"}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // limits are the reasons of refusals by a limit: the rate windows, allowances and caps of the
@@ -40,7 +41,7 @@ func (t Totals) negative() Totals { //nolint:gocritic // small enough
 	}
 }
 
-func totalsOf(t *store.PeriodTotals) Totals {
+func totalsOf(t *usagedb.PeriodTotals) Totals {
 	return Totals{t.Requests, t.Billable, t.Units, t.PlanUnits, t.PackUnits, t.Hits, t.Refused, t.Refunded}
 }
 
@@ -58,7 +59,7 @@ type tally struct {
 func newTally() tally { return tally{map[words]Totals{}, map[words]int64{}} }
 
 // add adds a line of usage.
-func (t tally) add(l *store.StatementLine) {
+func (t tally) add(l *billingdb.StatementLine) {
 	w := words{l.Key.String(), l.Agent, l.Chain, l.Class}
 	t.figures[w] = t.figures[w].Plus(totalsOf(&l.Totals))
 	if l.Limit != "" {
@@ -88,7 +89,7 @@ func (t tally) take(keys []Key) {
 
 // keys groups the usage by key and agent, by chain, and by class, each sorted by name. Groups with
 // nothing are left out.
-func (t tally) keys(of account.ID, known map[account.KeyID]store.StatementKey) []Key {
+func (t tally) keys(of account.ID, known map[account.KeyID]billingdb.StatementKey) []Key {
 	all := []Key{}
 	var last words
 	for _, w := range t.sorted() {
@@ -131,7 +132,7 @@ func (t tally) sorted() []words {
 }
 
 // newKey returns a key with its name. A key that moved to another account since stays unnamed.
-func newKey(of account.ID, w words, known map[account.KeyID]store.StatementKey) Key {
+func newKey(of account.ID, w words, known map[account.KeyID]billingdb.StatementKey) Key {
 	k := Key{ID: w.key, Chains: []Chain{}}
 	id, _ := uuid.Parse(w.key) // from ID.String
 	fact, ok := known[account.KeyID{UUID: id}]
@@ -179,8 +180,8 @@ type facts struct {
 	status      Status
 	plan        string
 	usage       tally
-	keys        map[account.KeyID]store.StatementKey
-	invoices    []store.StatementInvoice
+	keys        map[account.KeyID]billingdb.StatementKey
+	invoices    []billingdb.StatementInvoice
 	adjustments []Adjustment
 	asOf        time.Time // zero when no usage is known to be recorded
 	at          time.Time
@@ -207,7 +208,7 @@ func compile(f *facts) Statement {
 	return s
 }
 
-func invoiceOf(i *store.StatementInvoice) Invoice {
+func invoiceOf(i *billingdb.StatementInvoice) Invoice {
 	told := Invoice{
 		ID: i.ID, Number: i.Number, Status: i.Status, Reason: i.Reason, Currency: i.Currency, NetCents: i.Net,
 		VATCents: i.VAT, TotalCents: i.Total, PaidCents: i.Paid, CreatedAt: i.CreatedAt, PeriodStart: i.PeriodStart,

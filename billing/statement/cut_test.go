@@ -8,14 +8,15 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // subscribe begins a subscription at an instant and records it at a later one.
-func (d *desk) subscribe(a *store.Account, began, noticed string) {
+func (d *desk) subscribe(a *accountdb.Account, began, noticed string) {
 	d.t.Helper()
-	by := store.Author{Actor: "test", Origin: "test", At: at(d.t, noticed)}
-	changed, err := d.store.ChangeAccount(d.ctx, a.ID, "entitle", by, func(a *store.Account) error {
+	by := accountdb.Author{Actor: "test", Origin: "test", At: at(d.t, noticed)}
+	changed, err := d.store.ChangeAccount(d.ctx, a.ID, "entitle", by, func(a *accountdb.Account) error {
 		a.Plan, a.Cycle = plan.Pro, plan.Cycle{Anchor: at(d.t, began)}
 		return nil
 	})
@@ -28,7 +29,7 @@ func (d *desk) subscribe(a *store.Account, began, noticed string) {
 func TestStatement_CutPeriodClosesOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-10T15:00:10Z")
-	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
+	a := d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
 	key := d.key(a.ID, "indexer")
 	d.subscribe(&a, "2026-11-10T12:00:00Z", "2026-11-10T15:00:00Z")
 	d.flushed("2026-11-10T14:59:50Z")
@@ -38,7 +39,7 @@ func TestStatement_CutPeriodClosesOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	}
 	closeOne := func() statement.Outcome {
 		t.Helper()
-		out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: cut},
+		out, err := d.CloseOne(d.ctx, usagedb.UsagePeriod{Account: a.ID, Period: cut},
 			statement.Ended{At: at(t, "2026-11-10T12:00:00Z"), Plan: plan.Free})
 		d.must(err)
 		return out
@@ -65,7 +66,7 @@ func TestStatement_CutPeriodClosesOnceUsageIsRecordedPastTheCut(t *testing.T) {
 		t.Errorf("frozen is %s", wire(t, s))
 	}
 	// Cut again under the same name: the later cut applies.
-	second := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
+	second := d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
 	d.exec(`INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at) VALUES ($1, `+
 		`'2026-11-01', $2, $3, 'free', $4)`,
 		second.ID.UUID, at(t, "2026-11-01T00:00:00Z"), at(t, "2026-11-01T01:00:00Z"), at(t, "2026-11-01T02:00:00Z"))
@@ -84,9 +85,9 @@ func TestStatement_CutPeriodClosesOnceUsageIsRecordedPastTheCut(t *testing.T) {
 func TestStatement_PlanOfAnUncutPeriodComesFromTheRecord(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-01T00:10:00Z")
-	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
-	_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", store.Author{Actor: "test", Origin: "test"},
-		func(a *store.Account) error {
+	a := d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
+	_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", accountdb.Author{Actor: "test", Origin: "test"},
+		func(a *accountdb.Account) error {
 			a.Plan = plan.Builder
 			return nil
 		})
@@ -94,7 +95,7 @@ func TestStatement_PlanOfAnUncutPeriodComesFromTheRecord(t *testing.T) {
 	// PostgreSQL's clock dates the changes.
 	d.exec("UPDATE audit_log SET at = $2 WHERE account_id = $1", a.ID.UUID, at(t, "2026-11-20T12:00:00Z"))
 	d.flushed("2026-12-01T00:10:00Z")
-	out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: "2026-11-01"},
+	out, err := d.CloseOne(d.ctx, usagedb.UsagePeriod{Account: a.ID, Period: "2026-11-01"},
 		statement.Ended{At: at(t, "2026-12-01T00:00:00Z"), Plan: plan.Free})
 	d.must(err)
 	if s := d.get(d.load(a.ID), "2026-11-01"); !out.Closed || s.Plan != plan.Builder {
@@ -108,9 +109,9 @@ func TestSweep_FailingAccountsDoNotHoldUpThoseBehindThem(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
 	d.flushed("2026-12-02T00:00:00Z")
-	var all []store.Account
+	var all []accountdb.Account
 	for range 24 {
-		all = append(all, d.owner(store.KindOwner, "2026-11-03T09:00:00Z"))
+		all = append(all, d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z"))
 	}
 	// No statement can be stored for the first ones.
 	for _, a := range all[:22] {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 func TestStatement_PeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
@@ -66,7 +66,7 @@ func TestStatement_PeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := open(t, "2026-12-25T12:00:00Z")
-			a := d.owner(store.KindOwner, c.since)
+			a := d.owner(accountdb.KindOwner, c.since)
 			if c.anchor != "" {
 				a.Cycle.Anchor = at(t, c.anchor)
 			}
@@ -104,7 +104,8 @@ func TestStatement_IsRefusedForWhatIsNoPeriodOfTheAccount(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-25T12:00:00Z")
 	d.flushed("2026-12-25T12:00:00Z")
-	a, other := d.owner(store.KindOwner, "2026-11-03T09:00:00Z"), d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+	a, other := d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z"),
+		d.owner(accountdb.KindOwner, "2026-10-03T09:00:00Z")
 	d.use(other.ID, "2026-10-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok",
 		"plan", 1, 1_000))
 	for _, period := range []string{"2026-12-02", "2026-10-01", "2027-01-01", "1999-01-01", "", "2026-13-01", "x"} {
@@ -127,7 +128,8 @@ func TestStatement_EmptyPeriodsOfAnonymousKeysCloseOnRequest(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-25T12:00:00Z")
 	d.flushed("2026-12-25T12:00:00Z")
-	door, owner := d.owner(store.KindDoor, "2026-10-03T09:00:00Z"), d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+	door, owner := d.owner(accountdb.KindDoor, "2026-10-03T09:00:00Z"),
+		d.owner(accountdb.KindOwner, "2026-10-03T09:00:00Z")
 	d.use(door.ID, "2026-10-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok",
 		"plan", 1, 1_000))
 	if r := d.close(door, owner); r != (statement.Report{Closed: 3}) {
@@ -147,7 +149,7 @@ func TestStatement_EmptyPeriodsOfAnonymousKeysCloseOnRequest(t *testing.T) {
 func TestStatement_ShowsInvoicesOfItsPeriodAndLateOnesOnTheNext(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
-	a := d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+	a := d.owner(accountdb.KindOwner, "2026-10-03T09:00:00Z")
 	invoice := func(id, created string) {
 		d.exec(`INSERT INTO invoices (id, account_id, number, status, reason, currency, net, vat, total, paid, created_at, paid_at, period_start, period_end)
 			VALUES ($1, $2, 'CAG-1', 'paid', 'subscription_cycle', 'usd', 10000, 2000, 12000, 12000, $3, $3, $3, $3)`,
@@ -184,7 +186,7 @@ func TestStatement_ShowsInvoicesOfItsPeriodAndLateOnesOnTheNext(t *testing.T) {
 		t.Errorf("December has %q again", got)
 	}
 	// Two periods that are closed together share no invoice.
-	a = d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+	a = d.owner(accountdb.KindOwner, "2026-10-03T09:00:00Z")
 	invoice("in_first", "2026-10-31T00:00:00Z")
 	invoice("in_second", "2026-11-30T00:00:00Z")
 	d.close(a)
@@ -205,14 +207,14 @@ func TestStatement_ShowsInvoicesOfItsPeriodAndLateOnesOnTheNext(t *testing.T) {
 func TestStatement_NamesThePlanThatThePeriodEndedWith(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
-	a := d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+	a := d.owner(accountdb.KindOwner, "2026-10-03T09:00:00Z")
 	for _, change := range []struct{ at, before, after string }{
 		{"2026-10-20T00:00:00Z", plan.Free, plan.Pro},
 		{"2026-11-01T00:00:01Z", plan.Pro, plan.Scale},
 		{"2026-11-20T00:00:00Z", plan.Scale, plan.Growth},
 	} {
-		_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", store.Author{Actor: "test", Origin: "ops"},
-			func(held *store.Account) error {
+		_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", accountdb.Author{Actor: "test", Origin: "ops"},
+			func(held *accountdb.Account) error {
 				held.Plan = change.after
 				return nil
 			})
@@ -236,7 +238,8 @@ func TestStatement_NamesThePlanThatThePeriodEndedWith(t *testing.T) {
 func TestStatement_DoesNotNameAKeyThatMovedAway(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
-	a, other := d.owner(store.KindDoor, "2026-11-03T09:00:00Z"), d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
+	a, other := d.owner(accountdb.KindDoor, "2026-11-03T09:00:00Z"),
+		d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
 	key := d.key(other.ID, "secret project")
 	d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", key, "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
 	if s := d.get(a, "2026-11-01"); len(s.Keys) != 1 || s.Keys[0].ID != key.String() ||
@@ -248,7 +251,7 @@ func TestStatement_DoesNotNameAKeyThatMovedAway(t *testing.T) {
 func TestStatement_TableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
-	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
+	a := d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
 	names := []string{
 		"=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "a,b \"c\"", "plain é", "x;=1+1", "x; @SUM(A1)", "x|\"-1",
 		"x\t+1", "＝1+1", "＋1", "－1", "＠A1", "x;＝1", "1-2=3; a-b",

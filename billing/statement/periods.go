@@ -7,7 +7,9 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Period is a billing period of an account. Name is the date on which it began. Several that begin
@@ -36,10 +38,10 @@ const (
 
 // history is what is known of an account's periods.
 type history struct {
-	account *store.Account
-	heads   []store.StatementHead
-	ended   []store.EndedSpan
-	used    []store.UsagePeriod // have usage and no statement
+	account *accountdb.Account
+	heads   []billingdb.StatementHead
+	ended   []billingdb.EndedSpan
+	used    []usagedb.UsagePeriod // have usage and no statement
 }
 
 // periods returns the periods of an account that have begun, newest first, at most maxPeriods:

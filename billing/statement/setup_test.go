@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 const testTimeout = 90 * time.Second
@@ -71,15 +72,15 @@ func (d *desk) exec(sql string, args ...any) {
 }
 
 // owner makes an account that was created at an instant.
-func (d *desk) owner(kind store.AccountKind, since string) store.Account {
+func (d *desk) owner(kind accountdb.AccountKind, since string) accountdb.Account {
 	d.t.Helper()
-	a, err := d.store.CreateAccount(d.ctx, store.NewAccount{ID: account.NewID(), Kind: kind, Plan: plan.Free})
+	a, err := d.store.CreateAccount(d.ctx, accountdb.NewAccount{ID: account.NewID(), Kind: kind, Plan: plan.Free})
 	d.must(err)
 	d.exec("UPDATE accounts SET created_at = $2 WHERE id = $1", a.ID.UUID, at(d.t, since))
 	return d.load(a.ID)
 }
 
-func (d *desk) load(id account.ID) store.Account {
+func (d *desk) load(id account.ID) accountdb.Account {
 	d.t.Helper()
 	a, err := d.store.LoadAccount(d.ctx, id)
 	d.must(err)
@@ -92,7 +93,7 @@ func (d *desk) key(of account.ID, name string) account.KeyID {
 	id := account.NewKeyID()
 	digest := make([]byte, 32)
 	copy(digest, id.UUID[:])
-	_, err := d.store.CreateKey(d.ctx, store.NewKey{
+	_, err := d.store.CreateKey(d.ctx, accountdb.NewKey{
 		ID: id, Account: of, Digest: digest, Prefix: "cag_" + id.String()[:8], Name: name, Door: account.DoorAccount,
 		Daily: account.Unlimited,
 	})
@@ -137,7 +138,7 @@ func (d *desk) wait(until string) {
 	d.flushed(until)
 }
 
-func (d *desk) get(a store.Account, period string) statement.Statement {
+func (d *desk) get(a accountdb.Account, period string) statement.Statement {
 	d.t.Helper()
 	s, err := d.Get(d.ctx, &a, period)
 	d.must(err)
@@ -145,7 +146,7 @@ func (d *desk) get(a store.Account, period string) statement.Statement {
 	return s
 }
 
-func (d *desk) close(accounts ...store.Account) statement.Report {
+func (d *desk) close(accounts ...accountdb.Account) statement.Report {
 	d.t.Helper()
 	r, err := d.Close(d.ctx, accounts, statement.Choice{})
 	d.must(err)

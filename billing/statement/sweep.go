@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Outcome is the result of closing one period.
@@ -24,7 +26,7 @@ type Outcome struct {
 
 // CloseOne closes a period, empty or not, once all its usage is recorded. ended is zero when the
 // caller does not know how the period ended. It is idempotent.
-func (b *Book) CloseOne(ctx context.Context, ref store.UsagePeriod, ended Ended) (Outcome, error) {
+func (b *Book) CloseOne(ctx context.Context, ref usagedb.UsagePeriod, ended Ended) (Outcome, error) {
 	of, err := b.Store.LoadAccount(ctx, ref.Account)
 	if errors.Is(err, store.ErrNotFound) {
 		return Outcome{}, nil
@@ -32,7 +34,7 @@ func (b *Book) CloseOne(ctx context.Context, ref store.UsagePeriod, ended Ended)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if _, err := b.Close(ctx, []store.Account{of}, Choice{ref.Period, ended}); err != nil {
+	if _, err := b.Close(ctx, []accountdb.Account{of}, Choice{ref.Period, ended}); err != nil {
 		return Outcome{}, err
 	}
 	s, err := b.frozen(ctx, ref)
@@ -114,7 +116,7 @@ func (b *Book) sweep(ctx context.Context, after account.ID, page, limit int, bea
 
 // closeBatch closes accounts in one transaction, or one by one when that fails. limit failures are
 // an error: the cause is then not the accounts.
-func (b *Book) closeBatch(ctx context.Context, batch []store.Account, limit int,
+func (b *Book) closeBatch(ctx context.Context, batch []accountdb.Account, limit int,
 	log *slog.Logger,
 ) (report Report, failed int, err error) {
 	if report, err = b.Close(ctx, batch, Choice{}); err == nil || ctx.Err() != nil {

@@ -10,15 +10,16 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // customers makes accounts with usage in October and November.
-func (d *desk) customers(n int) []store.Account {
+func (d *desk) customers(n int) []accountdb.Account {
 	d.t.Helper()
-	all := make([]store.Account, n)
+	all := make([]accountdb.Account, n)
 	for i := range all {
-		all[i] = d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+		all[i] = d.owner(accountdb.KindOwner, "2026-10-03T09:00:00Z")
 		key := d.key(all[i].ID, "k")
 		d.use(all[i].ID, "2026-10-20T11:00:00Z", line("2026-10-01", key, "eth_mainnet", "standard", "ok", "plan", 7,
 			7_000))
@@ -107,10 +108,10 @@ func TestSweep_AccountThatCannotBeClosedHoldsUpNoOther(t *testing.T) {
 func TestClose_OfOnePeriodSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
-	a := d.owner(store.KindDoor, "2026-11-03T09:00:00Z")
-	ref := store.UsagePeriod{Account: a.ID, Period: "2026-11-01"}
+	a := d.owner(accountdb.KindDoor, "2026-11-03T09:00:00Z")
+	ref := usagedb.UsagePeriod{Account: a.ID, Period: "2026-11-01"}
 	ended := statement.Ended{At: at(t, "2026-12-01T00:00:00Z"), Plan: "scale"}
-	one := func(ref store.UsagePeriod) statement.Outcome {
+	one := func(ref usagedb.UsagePeriod) statement.Outcome {
 		t.Helper()
 		out, err := d.CloseOne(d.ctx, ref, ended)
 		d.must(err)
@@ -127,7 +128,7 @@ func TestClose_OfOnePeriodSaysWhatItWaitsFor(t *testing.T) {
 	if s := d.get(a, ref.Period); s.Plan != plan.Free || s.ContentHash != out.Hash {
 		t.Errorf("it is %s", wire(t, s))
 	}
-	for _, none := range []store.UsagePeriod{
+	for _, none := range []usagedb.UsagePeriod{
 		{Account: a.ID, Period: "2026-11-02"}, {Account: account.NewID(), Period: "2026-11-01"},
 	} {
 		if out := one(none); out != (statement.Outcome{}) {

@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // notInForce is the exit code of a change that is committed but not in the meter.
@@ -82,7 +82,7 @@ USED counts every call until now. REQUESTS counts the calls in PostgreSQL, which
 }
 
 // change is a validated change of an account. It returns what to print once it is in force.
-type change func(context.Context, *limits.Limits, store.Account, store.Author) (said string, err error)
+type change func(context.Context, *limits.Limits, accountdb.Account, accountdb.Author) (said string, err error)
 
 // changeCommand completes the command of a change. parse validates the arguments before any
 // connection is made.
@@ -109,9 +109,9 @@ func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)
 			return err
 		}
 		var said string
-		by := store.Author{Actor: operatorName(), Origin: "ops", Reason: why}
+		by := accountdb.Author{Actor: operatorName(), Origin: "ops", Reason: why}
 		changed, err := operator.ChangeAccount(cmd.Context(), cfg, id,
-			func(ctx context.Context, f *limits.Limits, before store.Account) (err error) {
+			func(ctx context.Context, f *limits.Limits, before accountdb.Account) (err error) {
 				said, err = made(ctx, f, before, by)
 				return err
 			})
@@ -155,7 +155,9 @@ returns. Its users can still sign in and are shown the reason: write it for them
 		cmd.Use, cmd.Short, cmd.Long = "resume ID --reason WHY", "Admit a suspended account again", ""
 	}
 	return changeCommand(cmd, func([]string) (change, error) {
-		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
+		return func(ctx context.Context, f *limits.Limits, before accountdb.Account,
+			by accountdb.Author,
+		) (string, error) {
 			a, err := f.SetStatus(ctx, before.ID, to, by)
 			return "is " + string(a.Status), err
 		}, nil
@@ -184,8 +186,10 @@ The period and its usage continue. The figures of a contract are dropped; set-en
 		if !ok || to.Kind == plan.PerCall {
 			return nil, fmt.Errorf("there is no plan %q; plans are %s", shortened(args[0]), known)
 		}
-		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
-			if to.Key == plan.Door1 && before.Kind != store.KindDoor {
+		return func(ctx context.Context, f *limits.Limits, before accountdb.Account,
+			by accountdb.Author,
+		) (string, error) {
+			if to.Key == plan.Door1 && before.Kind != accountdb.KindDoor {
 				return "", fault.New(fault.FieldRefused,
 					"the plan %s is for anonymous keys, which have a daily limit; this is a %s account", to.Key,
 					before.Kind)
@@ -216,9 +220,11 @@ every command generates its own origin and grants another pack.`,
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
+		return func(ctx context.Context, f *limits.Limits, before accountdb.Account,
+			by accountdb.Author,
+		) (string, error) {
 			now := time.Now().UTC().Truncate(time.Microsecond)
-			p, fresh, err := f.GrantPack(ctx, store.Pack{
+			p, fresh, err := f.GrantPack(ctx, accountdb.Pack{
 				Pack:    account.Pack{ID: account.NewPackID(), Units: sold.Units, Expires: sold.Expires(now)},
 				Account: before.ID, Kind: sold.Key, Origin: cause, GrantedAt: now,
 			}, by)
@@ -252,7 +258,9 @@ in whole units a period, and its rate limit: a number of requests per 1s, 1m, 15
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
+		return func(ctx context.Context, f *limits.Limits, before accountdb.Account,
+			by accountdb.Author,
+		) (string, error) {
 			a, err := f.SetEnterprise(ctx, before.ID, c, by)
 			if err != nil {
 				return "", err

@@ -15,7 +15,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 func opsFeedbackCommand() *cobra.Command {
@@ -23,9 +24,9 @@ func opsFeedbackCommand() *cobra.Command {
 		Use: "feedback", Short: "List feedback from customers, and answer it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	list := listCommand("List feedback, newest first", store.FeedbackStatuses(),
+	list := listCommand("List feedback, newest first", supportdb.FeedbackStatuses(),
 		func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
-			all, err := operator.Feedback(cmd.Context(), cfg, statuses, store.FeedbackID{UUID: before}, limit)
+			all, err := operator.Feedback(cmd.Context(), cfg, statuses, supportdb.FeedbackID{UUID: before}, limit)
 			switch {
 			case err != nil:
 				return err
@@ -34,9 +35,9 @@ func opsFeedbackCommand() *cobra.Command {
 			}
 			return writeFeedback(cmd.OutOrStdout(), all, limit)
 		})
-	answer := answerCommand("Set the status of feedback, and mail the answer to its author", store.FeedbackStatuses(),
-		func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
-			return operator.AnswerFeedback(cmd.Context(), cfg, store.FeedbackID{UUID: id}, *a)
+	answer := answerCommand("Set the status of feedback, and mail the answer to its author", supportdb.FeedbackStatuses(),
+		func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *supportdb.Answer) error {
+			return operator.AnswerFeedback(cmd.Context(), cfg, supportdb.FeedbackID{UUID: id}, *a)
 		})
 	cmd.AddCommand(list, answer)
 	return cmd
@@ -47,9 +48,9 @@ func opsWishlistCommand() *cobra.Command {
 		Use: "wishlist", Short: "List requests for enterprise agreements, and answer them", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	list := listCommand("List requests, newest first", store.WishStatuses(),
+	list := listCommand("List requests, newest first", supportdb.WishStatuses(),
 		func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
-			all, err := operator.Wishes(cmd.Context(), cfg, statuses, store.WishID{UUID: before}, limit)
+			all, err := operator.Wishes(cmd.Context(), cfg, statuses, supportdb.WishID{UUID: before}, limit)
 			switch {
 			case err != nil:
 				return err
@@ -59,8 +60,8 @@ func opsWishlistCommand() *cobra.Command {
 			return writeWishes(cmd.OutOrStdout(), all, limit)
 		})
 	answer := answerCommand("Set the status of a request, and mail the reply to the address that was given",
-		store.WishAnswers(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
-			return operator.AnswerWish(cmd.Context(), cfg, store.WishID{UUID: id}, *a)
+		supportdb.WishAnswers(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *supportdb.Answer) error {
+			return operator.AnswerWish(cmd.Context(), cfg, supportdb.WishID{UUID: id}, *a)
 		})
 	cmd.AddCommand(list, answer)
 	return cmd
@@ -110,7 +111,7 @@ func listCommand(short string, statuses []string, show func(*cobra.Command, conf
 
 // answerCommand returns a command that answers one entry.
 func answerCommand(short string, statuses []string, answer func(*cobra.Command, config.Config, uuid.UUID,
-	*store.Answer) error,
+	*supportdb.Answer) error,
 ) *cobra.Command {
 	var status, message string
 	seen := -1
@@ -144,8 +145,8 @@ before. The command is refused when there are newer answers than --seen counts; 
 			if err != nil {
 				return err
 			}
-			a := store.Answer{
-				Status: status, Reply: message, By: store.Author{Actor: operatorName(), Origin: "ops"},
+			a := supportdb.Answer{
+				Status: status, Reply: message, By: accountdb.Author{Actor: operatorName(), Origin: "ops"},
 				Seen: &seen, At: time.Now(),
 			}
 			if err := answer(cmd, cfg, id, &a); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // books is a database and a meter with accounts, for commands that read accounts.
@@ -74,12 +75,12 @@ func (b *books) customer(t *testing.T) *customer {
 	t.Helper()
 	c := &customer{account: account.NewID(), key: account.NewKeyID(), pack: account.NewPackID()}
 	c.tag = fmt.Sprintf("{u%04d}:", account.Shard(c.account))
-	by := store.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
+	by := accountdb.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
 	caps := map[account.Service]plan.Units{account.RPC: 1000 * plan.Unit}
-	_, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{
-		ID: c.account, Kind: store.KindDoor, Plan: plan.Enterprise,
+	_, _, err := b.store.CreateDoorKey(b.ctx, accountdb.NewAccount{
+		ID: c.account, Kind: accountdb.KindDoor, Plan: plan.Enterprise,
 	},
-		store.NewKey{
+		accountdb.NewKey{
 			ID: c.key, Digest: append(c.key.UUID[:], c.key.UUID[:]...), Prefix: "cag_" + c.key.String()[28:],
 			Door: account.DoorPublic, Daily: 1000 * plan.Unit,
 		})
@@ -87,14 +88,14 @@ func (b *books) customer(t *testing.T) *customer {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	_, _, err = b.limits.GrantPack(b.ctx, store.Pack{
+	_, _, err = b.limits.GrantPack(b.ctx, accountdb.Pack{
 		Pack:    account.Pack{ID: c.pack, Units: 100 * plan.Unit, Expires: now.AddDate(1, 0, 0)},
 		Account: c.account, Kind: "pack_s", Origin: c.pack.String(), GrantedAt: now,
 	}, by)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.store.ChangeAccount(b.ctx, c.account, "test", by, func(a *store.Account) error {
+	_, err = b.store.ChangeAccount(b.ctx, c.account, "test", by, func(a *accountdb.Account) error {
 		a.Custom = &account.Custom{Quota: 5 * plan.Unit, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}
 		a.Services.Caps = caps
 		return nil
@@ -102,7 +103,7 @@ func (b *books) customer(t *testing.T) *customer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = b.store.ChangeKey(b.ctx, c.key, "test", by, func(k *store.Key, _ store.Account) error {
+	_, _, err = b.store.ChangeKey(b.ctx, c.key, "test", by, func(k *accountdb.Key, _ accountdb.Account) error {
 		k.MonthlyCap, k.Services.Caps = 1000*plan.Unit, caps
 		return nil
 	})
@@ -373,8 +374,9 @@ func TestAuditCommand_BalancesWithoutRecordsOrCalls(t *testing.T) {
 		}
 	}
 	idle, key := account.NewID(), account.NewKeyID()
-	if _, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: idle, Kind: store.KindDoor, Plan: plan.Pro},
-		store.NewKey{
+	if _, _, err := b.store.CreateDoorKey(b.ctx,
+		accountdb.NewAccount{ID: idle, Kind: accountdb.KindDoor, Plan: plan.Pro},
+		accountdb.NewKey{
 			ID: key, Digest: append(key.UUID[:], key.UUID[:]...), Prefix: "cag_idle", Door: account.DoorPublic,
 			Daily: account.Unlimited,
 		}); err != nil {

@@ -21,7 +21,8 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -35,7 +36,7 @@ func (b *books) bought(t *testing.T) (account.ID, subscription.Snapshot) {
 			t.Fatal(err)
 		}
 	}
-	_, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Free})
+	_, err := b.store.CreateAccount(b.ctx, accountdb.NewAccount{ID: id, Kind: accountdb.KindOwner, Plan: plan.Free})
 	must(err)
 	_, err = b.store.PutCustomer(b.ctx, id, "cus_shown", "DE")
 	must(err)
@@ -60,8 +61,8 @@ func (b *books) bought(t *testing.T) (account.ID, subscription.Snapshot) {
 			{ID: "pi_pack", Item: "pack_s", Succeeded: true, Amount: 12_00, Currency: "usd", CreatedAt: now},
 		},
 	}
-	_, err = b.store.OpenCheckout(b.ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: id, Item: "pack_m",
+	_, err = b.store.OpenCheckout(b.ctx, billingdb.Checkout{
+		ID: billingdb.NewCheckoutID(), Account: id, Item: "pack_m",
 		Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour),
 	})
 	must(err)

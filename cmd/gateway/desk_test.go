@@ -11,7 +11,8 @@ import (
 	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // setUpDesk returns books that are configured to queue mails.
@@ -28,8 +29,8 @@ func setUpDesk(t *testing.T) *books {
 func (b *books) person(t *testing.T, address string) (account.UserID, account.ID) {
 	t.Helper()
 	user, of := uuid.Must(uuid.NewV7()), account.NewID()
-	if _, err := b.store.CreateAccount(b.ctx, store.NewAccount{
-		ID: of, Kind: store.KindOwner, Plan: "free",
+	if _, err := b.store.CreateAccount(b.ctx, accountdb.NewAccount{
+		ID: of, Kind: accountdb.KindOwner, Plan: "free",
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +49,8 @@ func (b *books) person(t *testing.T, address string) (account.UserID, account.ID
 
 func (b *books) file(t *testing.T, of account.ID, user account.UserID, subject, message string) ticket.Number {
 	t.Helper()
-	made, _, err := b.store.CreateTicket(b.ctx, store.NewTicket{
-		Writer: store.Writer{Account: of, User: user, Channel: "console"}, Subject: subject, Message: message,
+	made, _, err := b.store.CreateTicket(b.ctx, supportdb.NewTicket{
+		Writer: supportdb.Writer{Account: of, User: user, Channel: "console"}, Subject: subject, Message: message,
 		Category: ticket.Question, Priority: ticket.Normal, At: time.Now(),
 	})
 	if err != nil {
@@ -159,9 +160,10 @@ func TestDeskCommand_AnswersFeedbackAndWishesAndReadsTheWaitlist(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)
 	user, of := b.person(t, "ann@buyer.example")
-	given, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"}, store.Feedback{
-		ID: store.NewFeedbackID(), Kind: "feature", Title: "WebSockets", Body: "Please.", CreatedAt: time.Now(),
-	}, nil)
+	given, err := b.store.SubmitFeedback(b.ctx, supportdb.Writer{Account: of, User: user, Channel: "api"},
+		supportdb.Feedback{
+			ID: supportdb.NewFeedbackID(), Kind: "feature", Title: "WebSockets", Body: "Please.", CreatedAt: time.Now(),
+		}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,8 +313,8 @@ func TestDeskCommand_ListsContinueBelowTheirLastLine(t *testing.T) {
 	}
 	var ids []string
 	for _, title := range []string{"first", "second"} {
-		f, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"},
-			store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: title, CreatedAt: time.Now()}, nil)
+		f, err := b.store.SubmitFeedback(b.ctx, supportdb.Writer{Account: of, User: user, Channel: "api"},
+			supportdb.Feedback{ID: supportdb.NewFeedbackID(), Kind: "other", Title: title, CreatedAt: time.Now()}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/paymentdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -50,9 +51,9 @@ func (b *books) grant(t *testing.T, id x402.ID, amount plan.Atomic, country stri
 	if _, err := rand.Read(digest[:]); err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.limits.GrantSettlement(b.ctx, store.Grant{
+	_, err = b.limits.GrantSettlement(b.ctx, paymentdb.Grant{
 		ID: id, Deal: deal, Found: *foundPaid(amount), Origin: "api",
-		Credential: store.Credential{Key: account.NewKeyID(), Digest: digest, Prefix: credential.Prefix()},
+		Credential: paymentdb.Credential{Key: account.NewKeyID(), Digest: digest, Prefix: credential.Prefix()},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +204,7 @@ func TestSettlementsCommand_RefundNoteSaysWhatToSendAndIsRecordedOnce(t *testing
 	gone := paidBy(2, 0x11)
 	b.grant(t, gone, 90_000, "US")
 	if _, err := b.limits.ConcludeSettlement(b.ctx, gone, x402.FinalityGone, nil, "Gone.",
-		store.Author{Actor: "flow", Origin: "flow", Reason: "reorganised"}); err != nil {
+		accountdb.Author{Actor: "flow", Origin: "flow", Reason: "reorganised"}); err != nil {
 		t.Fatal(err)
 	}
 	if out := b.settlements(t, "refund-note", gone.Tx.String(), "--reason", "Asked for."); !strings.Contains(out,

@@ -10,7 +10,8 @@ import (
 	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 func opsStaffCommand() *cobra.Command {
@@ -68,7 +69,7 @@ func staffChangeCommand(add bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			changed, err := operator.ChangeStaff(cmd.Context(), cfg, email, add, store.Author{
+			changed, err := operator.ChangeStaff(cmd.Context(), cfg, email, add, accountdb.Author{
 				Actor: operatorName(), Origin: "ops",
 			})
 			if err != nil {
@@ -90,5 +91,5 @@ func writeStaff(out io.Writer, all []operator.StaffView) error {
 		s := &all[i]
 		line(table, moment(s.Since), s.AddedBy, momentOrDash(s.LastSignedIn), s.Email)
 	}
-	return endOfList(table, len(all), store.MaxStaff)
+	return endOfList(table, len(all), supportdb.MaxStaff)
 }

@@ -7,15 +7,15 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // january returns an account with usage in January 2026, flushed up to an instant.
 func (b *books) january(t *testing.T, until string) account.ID {
 	t.Helper()
 	id := account.NewID()
-	if _, err := b.store.CreateAccount(b.ctx, store.NewAccount{
-		ID: id, Kind: store.KindOwner, Plan: plan.Pro,
+	if _, err := b.store.CreateAccount(b.ctx, accountdb.NewAccount{
+		ID: id, Kind: accountdb.KindOwner, Plan: plan.Pro,
 	}); err != nil {
 		t.Fatal(err)
 	}

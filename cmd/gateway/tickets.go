@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 func opsTicketsCommand() *cobra.Command {
@@ -83,8 +83,8 @@ func ticketsListCommand() *cobra.Command {
 	return cmd
 }
 
-func deskFilter(status, priority, of string, limit int) (store.DeskFilter, error) {
-	f := store.DeskFilter{Statuses: ticketStatuses[status], Priorities: ticket.Priorities(), Limit: limit}
+func deskFilter(status, priority, of string, limit int) (supportdb.DeskFilter, error) {
+	f := supportdb.DeskFilter{Statuses: ticketStatuses[status], Priorities: ticket.Priorities(), Limit: limit}
 	for _, s := range ticketStatuses["all"] {
 		if status == string(s) {
 			f.Statuses = []ticket.Status{s}
@@ -118,8 +118,8 @@ func deskFilter(status, priority, of string, limit int) (store.DeskFilter, error
 }
 
 func checkLimit(limit int) error {
-	if limit < 1 || limit > store.MaxDeskPage {
-		return fmt.Errorf("--limit takes 1 to %d", store.MaxDeskPage)
+	if limit < 1 || limit > supportdb.MaxDeskPage {
+		return fmt.Errorf("--limit takes 1 to %d", supportdb.MaxDeskPage)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (s *written) run(cmd *cobra.Command, reference string, resolve, must bool) 
 	if err != nil {
 		return err
 	}
-	v, err := operator.ReplyTicket(cmd.Context(), cfg, store.TicketReply{
+	v, err := operator.ReplyTicket(cmd.Context(), cfg, supportdb.TicketReply{
 		Number: n, Actor: operatorName(), Text: text, Resolve: resolve, Reopen: s.reopen, Seen: &s.seen, At: time.Now(),
 	})
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/notify"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // maxInvited is the maximum of addresses that one command invites.
@@ -32,7 +33,7 @@ func waitlistListCommand() *cobra.Command {
 	var status, before string
 	var limit int
 	var asJSON bool
-	statuses := store.WaitlistStatuses()
+	statuses := supportdb.WaitlistStatuses()
 	names := strings.Join(statuses, ", ") + ", all"
 	list := &cobra.Command{
 		Use: "list [--status STATUS] [--before ADDRESS]", Short: "List addresses, newest first", Args: cobra.NoArgs,
@@ -94,7 +95,7 @@ func waitlistInviteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			by := store.Author{Actor: operatorName(), Origin: "ops"}
+			by := accountdb.Author{Actor: operatorName(), Origin: "ops"}
 			return operator.InviteWaiting(cmd.Context(), cfg, emails, by,
 				func(email account.Email, what string) {
 					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", notify.Spoken(email.Address()), what)

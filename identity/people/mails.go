@@ -6,7 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // Stopped is a user's address and the topic that the user unsubscribes from.
@@ -48,7 +48,7 @@ func badStop() *fault.Error {
 }
 
 // WantedTopics returns the topics that the session's user gets mails about, in all accounts.
-func (p *People) WantedTopics(ctx context.Context, s *store.Session) ([]account.Topic, error) {
+func (p *People) WantedTopics(ctx context.Context, s *peopledb.Session) ([]account.Topic, error) {
 	out, err := p.o.Store.ListOptOuts(ctx, s.User)
 	if err != nil {
 		return nil, toFault(err, nil)
@@ -57,7 +57,7 @@ func (p *People) WantedTopics(ctx context.Context, s *store.Session) ([]account.
 }
 
 // ChooseTopics sets the topics that the session's user gets mails about.
-func (p *People) ChooseTopics(ctx context.Context, s *store.Session, wanted []account.Topic) error {
+func (p *People) ChooseTopics(ctx context.Context, s *peopledb.Session, wanted []account.Topic) error {
 	all := map[account.Topic]bool{}
 	for _, t := range wanted {
 		if !t.Known() {

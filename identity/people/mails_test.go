@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // catches is a mail server that accepts every mail and sends its content on the channel.
@@ -24,7 +24,7 @@ func (c catches) Deliver(_ context.Context, p notify.Message) error {
 }
 
 // stopLink sends a user a mail that can be unsubscribed from, and returns the token of its link.
-func (b *bundle) stopLink(t *testing.T, s *store.Session, topic account.Topic) string {
+func (b *bundle) stopLink(t *testing.T, s *peopledb.Session, topic account.Topic) string {
 	t.Helper()
 	err := b.outbox.Queue(b.ctx, outbox.Mail{
 		Reason: "test/" + string(topic) + "/" + s.User.String(), To: s.Email.Address(), Topic: topic, User: s.User,
@@ -69,7 +69,7 @@ func TestUnsubscribeLink_StopsItsTopicForItsReaderUntilReversed(t *testing.T) {
 	_, ann := b.signIn(t, "ann@buyer.example")
 	_, bob := b.signIn(t, "bob@buyer.example")
 	token := b.stopLink(t, &ann, account.TopicPacks)
-	wants := func(when string, s *store.Session, want ...account.Topic) {
+	wants := func(when string, s *peopledb.Session, want ...account.Topic) {
 		t.Helper()
 		got, err := b.people.WantedTopics(b.ctx, s)
 		if err != nil || !slices.Equal(got, want) {

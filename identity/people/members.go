@@ -11,52 +11,53 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/metering/netlimit"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
-// Who may manage whom is checked in the transaction of the change (store.ErrNotOwner), so that an
-// owner who is removed concurrently changes nothing any more.
+// Who may manage whom is checked in the transaction of the change (peopledb.ErrNotOwner), so that
+// an owner who is removed concurrently changes nothing any more.
 
 // ListMembers lists the members of the account.
-func (p *People) ListMembers(ctx context.Context, s *store.Session) ([]store.Member, error) {
+func (p *People) ListMembers(ctx context.Context, s *peopledb.Session) ([]peopledb.Member, error) {
 	all, err := p.o.Store.ListMembers(ctx, s.Account)
 	return all, toFault(err, nil)
 }
 
 // ListInvitations lists the open invitations of the account.
-func (p *People) ListInvitations(ctx context.Context, s *store.Session) ([]store.Invitation, error) {
+func (p *People) ListInvitations(ctx context.Context, s *peopledb.Session) ([]peopledb.Invitation, error) {
 	all, err := p.o.Store.ListInvitations(ctx, s.Account, p.o.Now())
 	return all, toFault(err, nil)
 }
 
 // Invite invites an address to the account, by mail. It replaces an open invitation to the same
 // address, whose link then no longer works.
-func (p *People) Invite(ctx context.Context, s *store.Session, address, role string) (store.Invitation, error) {
-	if s.Role != store.RoleOwner {
-		return store.Invitation{}, toFault(store.ErrNotOwner, nil)
+func (p *People) Invite(ctx context.Context, s *peopledb.Session, address, role string) (peopledb.Invitation, error) {
+	if s.Role != peopledb.RoleOwner {
+		return peopledb.Invitation{}, toFault(peopledb.ErrNotOwner, nil)
 	}
 	as, err := parseRole(role)
 	if err != nil {
-		return store.Invitation{}, err
+		return peopledb.Invitation{}, err
 	}
 	email, refusal := account.ParseEmail(address)
 	if refusal != nil {
-		return store.Invitation{}, refusal
+		return peopledb.Invitation{}, refusal
 	}
 	if err := p.limit(ctx, "invite:account:"+s.Account.String(), invitationsPerAccount,
 		"invitations of this account"); err != nil {
-		return store.Invitation{}, err
+		return peopledb.Invitation{}, err
 	}
 	if err := p.limitAddress(ctx, "invite", email, invitationsPerAddress, "invitations"); err != nil {
-		return store.Invitation{}, err
+		return peopledb.Invitation{}, err
 	}
 	link, err := account.MintInvitationToken(p.o.Random)
 	if err != nil {
-		return store.Invitation{}, fault.Internal(err)
+		return peopledb.Invitation{}, fault.Internal(err)
 	}
 	now := p.o.Now()
-	n := store.NewInvitation{
-		ID: store.InvitationID{UUID: uuid.Must(uuid.NewV7())}, Account: s.Account, Email: email, Role: as,
+	n := peopledb.NewInvitation{
+		ID: peopledb.InvitationID{UUID: uuid.Must(uuid.NewV7())}, Account: s.Account, Email: email, Role: as,
 		InvitedBy: s.User, Link: link.Digest(p.o.Hasher), At: now, ExpiresAt: now.Add(InvitationValid),
 	}
 	mails, err := p.prepare(outbox.Mail{
@@ -67,32 +68,33 @@ func (p *People) Invite(ctx context.Context, s *store.Session, address, role str
 		},
 	})
 	if err != nil {
-		return store.Invitation{}, err
+		return peopledb.Invitation{}, err
 	}
 	if err := p.o.Store.Invite(ctx, n, author(s), mails...); err != nil {
-		return store.Invitation{}, toFault(err, notFound("account"))
+		return peopledb.Invitation{}, toFault(err, notFound("account"))
 	}
-	return store.Invitation{
+	return peopledb.Invitation{
 		ID: n.ID, Account: n.Account, AccountName: s.AccountName, Email: email, Role: as, InvitedBy: s.Email.Address(),
 		InvitedAt: now, ExpiresAt: n.ExpiresAt,
 	}, nil
 }
 
 // RevokeInvitation revokes an open invitation of the account.
-func (p *People) RevokeInvitation(ctx context.Context, s *store.Session, id string) error {
+func (p *People) RevokeInvitation(ctx context.Context, s *peopledb.Session, id string) error {
 	invitation, err := parseID(id, "invitation")
 	if err != nil {
 		return err
 	}
-	err = p.o.Store.RevokeInvitation(ctx, s.Account, s.User, store.InvitationID{UUID: invitation}, p.o.Now(), author(s))
+	err = p.o.Store.RevokeInvitation(ctx, s.Account, s.User, peopledb.InvitationID{UUID: invitation}, p.o.Now(),
+		author(s))
 	return toFault(err, notFound("invitation"))
 }
 
 // ShowInvitation returns who invites whom to which account. It does not use up the link.
-func (p *People) ShowInvitation(ctx context.Context, token string, v Visitor) (store.Invitation, error) {
+func (p *People) ShowInvitation(ctx context.Context, token string, v Visitor) (peopledb.Invitation, error) {
 	link, err := p.invitation(ctx, token, &v)
 	if err != nil {
-		return store.Invitation{}, err
+		return peopledb.Invitation{}, err
 	}
 	invitation, err := p.o.Store.FindInvitation(ctx, link.Digest(p.o.Hasher), p.o.Now())
 	return invitation, toFault(err, invitationOver())
@@ -111,9 +113,9 @@ func (p *People) AcceptInvitation(ctx context.Context, token string, v Visitor) 
 	if session, err := p.FindSession(ctx, v.Session); err == nil {
 		as = session.User
 	}
-	return p.enter(v, func(b store.Browser) (store.Arrival, error) {
+	return p.enter(v, func(b peopledb.Browser) (peopledb.Arrival, error) {
 		arrival, err := p.o.Store.AcceptInvitation(ctx, link.Digest(p.o.Hasher), as, b, p.o.Now(), p.tell)
-		if errors.Is(err, store.ErrSignInFirst) {
+		if errors.Is(err, peopledb.ErrSignInFirst) {
 			return arrival, fault.New(fault.KeyInvalid,
 				"This invitation is for somebody who has an account here. Sign in with the invited address, then "+
 					"open the link again.")
@@ -123,7 +125,7 @@ func (p *People) AcceptInvitation(ctx context.Context, token string, v Visitor) 
 }
 
 // SetRole makes a member an owner, or an owner a member.
-func (p *People) SetRole(ctx context.Context, s *store.Session, user, role string) error {
+func (p *People) SetRole(ctx context.Context, s *peopledb.Session, user, role string) error {
 	id, err := parseID(user, "member")
 	if err != nil {
 		return err
@@ -138,7 +140,7 @@ func (p *People) SetRole(ctx context.Context, s *store.Session, user, role strin
 
 // RemoveMember removes a member from the account; the member's sessions in it end at once. Members
 // may remove themselves, which is leaving.
-func (p *People) RemoveMember(ctx context.Context, s *store.Session, user string) error {
+func (p *People) RemoveMember(ctx context.Context, s *peopledb.Session, user string) error {
 	id, err := parseID(user, "member")
 	if err != nil {
 		return err
@@ -149,13 +151,13 @@ func (p *People) RemoveMember(ctx context.Context, s *store.Session, user string
 
 // author returns the user as the author of a change in the audit log: by id, because its lines are
 // kept longer than an address may be.
-func author(s *store.Session) store.Author {
-	return store.Author{Actor: s.User.Actor(), Origin: store.OriginConsole}
+func author(s *peopledb.Session) accountdb.Author {
+	return accountdb.Author{Actor: s.User.Actor(), Origin: accountdb.OriginConsole}
 }
 
-func parseRole(text string) (store.Role, error) {
-	switch role := store.Role(text); role {
-	case store.RoleOwner, store.RoleMember:
+func parseRole(text string) (peopledb.Role, error) {
+	switch role := peopledb.Role(text); role {
+	case peopledb.RoleOwner, peopledb.RoleMember:
 		return role, nil
 	}
 	return "", fault.New(fault.FieldRefused,

@@ -12,10 +12,13 @@ import (
 	"github.com/chainaccess/gateway/identity/people"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/notify"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
-func newInvitationID() store.InvitationID { return store.InvitationID{UUID: uuid.Must(uuid.NewV7())} }
+func newInvitationID() peopledb.InvitationID {
+	return peopledb.InvitationID{UUID: uuid.Must(uuid.NewV7())}
+}
 
 // owners counts the owners of an account.
 func (b *bundle) owners(t *testing.T, id account.ID) int {
@@ -27,11 +30,11 @@ func TestInvitation_SignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
-	_, token := b.invite(t, &ann, "bob@buyer.example", store.RoleMember)
+	_, token := b.invite(t, &ann, "bob@buyer.example", peopledb.RoleMember)
 	for range 2 {
 		shown, err := b.people.ShowInvitation(b.ctx, token, home)
 		if err != nil || shown.Email.Address() != "bob@buyer.example" || shown.InvitedBy != "ann@buyer.example" ||
-			shown.Role != store.RoleMember {
+			shown.Role != peopledb.RoleMember {
 			t.Fatalf("the invitation shows %+v, %v", shown, err)
 		}
 	}
@@ -54,7 +57,7 @@ func TestInvitation_SignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 		t.Fatalf("%d of 3 accepted one invitation, want 1", n)
 	}
 	session := b.session(t, <-entries)
-	if session.Account != ann.Account || session.Role != store.RoleMember ||
+	if session.Account != ann.Account || session.Role != peopledb.RoleMember ||
 		session.Email.Address() != "bob@buyer.example" {
 		t.Errorf("who accepted has the session %+v", session)
 	}
@@ -93,7 +96,7 @@ func TestInvitation_OpensNothingOfAKnownUser(t *testing.T) {
 	_, ann := b.signIn(t, "ann@buyer.example")
 	_, bob := b.signIn(t, "bob@buyer.example")
 	stranger, _ := b.signIn(t, "eve@buyer.example")
-	_, token := b.invite(t, &ann, "bob@buyer.example", store.RoleMember)
+	_, token := b.invite(t, &ann, "bob@buyer.example", peopledb.RoleMember)
 	as := home
 	as.Session = stranger.Session.Reveal()
 	for _, v := range []people.Visitor{home, as} {
@@ -110,7 +113,7 @@ func TestInvitation_OpensNothingOfAKnownUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	if session := b.session(t, entered); session.User != bob.User || session.Account != ann.Account ||
-		session.Role != store.RoleMember {
+		session.Role != peopledb.RoleMember {
 		t.Errorf("bob is %+v", session)
 	}
 }
@@ -127,11 +130,11 @@ func TestInvitation_Ends(t *testing.T) {
 		_, err := b.people.AcceptInvitation(b.ctx, token, home)
 		refused(t, err, fault.FieldRefused)
 	}
-	_, replaced := b.invite(t, &ann, "bob@buyer.example", store.RoleOwner)
-	revoked, second := b.invite(t, &ann, "BOB@buyer.example", store.RoleMember)
+	_, replaced := b.invite(t, &ann, "bob@buyer.example", peopledb.RoleOwner)
+	revoked, second := b.invite(t, &ann, "BOB@buyer.example", peopledb.RoleMember)
 	dead("replaced", replaced)
 	if open, err := b.people.ListInvitations(b.ctx, &ann); err != nil || len(open) != 1 || open[0].ID != revoked.ID ||
-		open[0].Role != store.RoleMember {
+		open[0].Role != peopledb.RoleMember {
 		t.Errorf("open invitations are %+v, %v", open, err)
 	}
 	if err := b.people.RevokeInvitation(b.ctx, &ann, revoked.ID.String()); err != nil {
@@ -140,7 +143,7 @@ func TestInvitation_Ends(t *testing.T) {
 	dead("taken back", second)
 	refused(t, b.people.RevokeInvitation(b.ctx, &ann, revoked.ID.String()), fault.NotYours)
 
-	late, third := b.invite(t, &ann, "bob@buyer.example", store.RoleMember)
+	late, third := b.invite(t, &ann, "bob@buyer.example", peopledb.RoleMember)
 	b.clock.Advance(people.InvitationValid)
 	dead("a week old", third)
 	refused(t, b.people.RevokeInvitation(b.ctx, &ann, late.ID.String()), fault.NotYours)
@@ -154,12 +157,12 @@ func TestMembers_AreManagedByOwnersOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
-	_, bob := b.join(t, &ann, "bob@buyer.example", store.RoleMember)
-	open, _ := b.invite(t, &ann, "eve@buyer.example", store.RoleMember)
+	_, bob := b.join(t, &ann, "bob@buyer.example", peopledb.RoleMember)
+	open, _ := b.invite(t, &ann, "eve@buyer.example", peopledb.RoleMember)
 	// The transaction checks, so that a former owner changes nothing.
 	stale := bob
-	stale.Role = store.RoleOwner
-	for name, as := range map[string]store.Session{"a member": bob, "a former owner": stale} {
+	stale.Role = peopledb.RoleOwner
+	for name, as := range map[string]peopledb.Session{"a member": bob, "a former owner": stale} {
 		_, err := b.people.Invite(b.ctx, &as, "friend@buyer.example", "owner")
 		for what, err := range map[string]error{
 			"invite": err, "revoke": b.people.RevokeInvitation(b.ctx, &as, open.ID.String()),
@@ -184,8 +187,8 @@ func TestMembers_IDsOfAnotherAccountAreNotFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
-	_, bob := b.join(t, &ann, "bob@buyer.example", store.RoleMember)
-	invitation, _ := b.invite(t, &ann, "next@buyer.example", store.RoleMember)
+	_, bob := b.join(t, &ann, "bob@buyer.example", peopledb.RoleMember)
+	invitation, _ := b.invite(t, &ann, "next@buyer.example", peopledb.RoleMember)
 	_, eve := b.signIn(t, "eve@other.example")
 	for _, id := range []string{invitation.ID.String(), bob.User.String(), "", "x", uuid.Nil.String()} {
 		refused(t, b.people.RevokeInvitation(b.ctx, &eve, id), fault.NotYours)
@@ -200,21 +203,21 @@ func TestMembers_IDsOfAnotherAccountAreNotFound(t *testing.T) {
 		t.Errorf("eve sees the invitations %+v, %v", all, err)
 	}
 	if all, err := b.people.ListMembers(b.ctx, &ann); err != nil || len(all) != 2 || all[1].User != bob.User ||
-		all[1].Role != store.RoleMember {
+		all[1].Role != peopledb.RoleMember {
 		t.Errorf("ann's members are %+v, %v", all, err)
 	}
 }
 
 func TestOwners_AccountKeepsOneHoweverTheyLeave(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(b *bundle, me, other *store.Session) error{
-		"each leaves": func(b *bundle, me, _ *store.Session) error {
+	for name, leave := range map[string]func(b *bundle, me, other *peopledb.Session) error{
+		"each leaves": func(b *bundle, me, _ *peopledb.Session) error {
 			return b.people.RemoveMember(b.ctx, me, me.User.String())
 		},
-		"each removes another": func(b *bundle, me, other *store.Session) error {
+		"each removes another": func(b *bundle, me, other *peopledb.Session) error {
 			return b.people.RemoveMember(b.ctx, me, other.User.String())
 		},
-		"each becomes member": func(b *bundle, me, _ *store.Session) error {
+		"each becomes member": func(b *bundle, me, _ *peopledb.Session) error {
 			return b.people.SetRole(b.ctx, me, me.User.String(), "member")
 		},
 	} {
@@ -222,8 +225,8 @@ func TestOwners_AccountKeepsOneHoweverTheyLeave(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			_, ann := b.signIn(t, "ann@buyer.example")
-			_, bob := b.join(t, &ann, "bob@buyer.example", store.RoleOwner)
-			both := []*store.Session{&ann, &bob}
+			_, bob := b.join(t, &ann, "bob@buyer.example", peopledb.RoleOwner)
+			both := []*peopledb.Session{&ann, &bob}
 			// Both are blocked where they would change something, so that neither is done before
 			// the other began.
 			release := b.hold(t, "invitations")
@@ -248,10 +251,10 @@ func TestOwners_TheLastOneStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entered, ann := b.signIn(t, "ann@buyer.example")
-	b.join(t, &ann, "carol@buyer.example", store.RoleMember)
+	b.join(t, &ann, "carol@buyer.example", peopledb.RoleMember)
 	refused(t, b.people.RemoveMember(b.ctx, &ann, ann.User.String()), fault.FieldRefused)
 	refused(t, b.people.SetRole(b.ctx, &ann, ann.User.String(), "member"), fault.FieldRefused)
-	if now := b.session(t, entered); now.Role != store.RoleOwner {
+	if now := b.session(t, entered); now.Role != peopledb.RoleOwner {
 		t.Errorf("the last owner is %s now", now.Role)
 	}
 	for _, role := range []string{"", "admin", "Owner", "owner\x00"} {
@@ -264,9 +267,9 @@ func TestMembers_RemovedOneIsOutAtOnce(t *testing.T) {
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
 	own, _ := b.signIn(t, "bob@buyer.example")
-	here, bob := b.join(t, &ann, "bob@buyer.example", store.RoleOwner)
-	_, friend := b.invite(t, &bob, "friend@buyer.example", store.RoleOwner)
-	_, kept := b.invite(t, &ann, "kept@buyer.example", store.RoleMember)
+	here, bob := b.join(t, &ann, "bob@buyer.example", peopledb.RoleOwner)
+	_, friend := b.invite(t, &bob, "friend@buyer.example", peopledb.RoleOwner)
+	_, kept := b.invite(t, &ann, "kept@buyer.example", peopledb.RoleMember)
 	if err := b.people.RemoveMember(b.ctx, &ann, bob.User.String()); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +280,7 @@ func TestMembers_RemovedOneIsOutAtOnce(t *testing.T) {
 	}
 	// Joining again does not restore the session.
 	b.clock.Advance(time.Second)
-	_, back := b.join(t, &ann, "bob@buyer.example", store.RoleOwner)
+	_, back := b.join(t, &ann, "bob@buyer.example", peopledb.RoleOwner)
 	_, err = b.people.FindSession(b.ctx, here.Session.Reveal())
 	refused(t, err, fault.KeyInvalid)
 	if err := b.people.RemoveMember(b.ctx, &ann, back.User.String()); err != nil {
@@ -294,7 +297,7 @@ func TestMembers_RemovedOneIsOutAtOnce(t *testing.T) {
 	}
 	refused(t, b.people.RemoveMember(b.ctx, &ann, bob.User.String()), fault.NotYours)
 	audit, err := b.store.ListAudit(b.ctx, ann.Account, 3)
-	if err != nil || !slices.ContainsFunc(audit, func(l store.AuditLine) bool {
+	if err != nil || !slices.ContainsFunc(audit, func(l accountdb.AuditLine) bool {
 		return l.Action == "remove_member" && l.Actor == ann.User.Actor()
 	}) {
 		t.Errorf("the audit log holds %+v, %v", audit, err)
@@ -305,12 +308,12 @@ func TestMembers_WithoutAnAccountOpenTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
-	_, bob := b.join(t, &ann, "bob@buyer.example", store.RoleMember)
+	_, bob := b.join(t, &ann, "bob@buyer.example", peopledb.RoleMember)
 	if err := b.people.RemoveMember(b.ctx, &bob, bob.User.String()); err != nil { // leaves
 		t.Fatal(err)
 	}
 	entered, now := b.signIn(t, "bob@buyer.example")
-	if !entered.NewAccount || now.User != bob.User || now.Role != store.RoleOwner {
+	if !entered.NewAccount || now.User != bob.User || now.Role != peopledb.RoleOwner {
 		t.Errorf("after leaving, the sign-in gave %+v and the session %+v", entered.Arrival, now)
 	}
 }
@@ -325,8 +328,8 @@ func TestInvitation_CountIsBounded(t *testing.T) {
 	refused(t, err, fault.FieldRefused)
 	_, err = b.people.Invite(b.ctx, &ann, "bob@buyer.example", "boss")
 	refused(t, err, fault.FieldRefused)
-	for i := range store.MaxInvitations - 1 { // the first attempt used one of the account's fifty
-		b.invite(t, &ann, fmt.Sprintf("p%d@buyer.example", i), store.RoleMember)
+	for i := range peopledb.MaxInvitations - 1 { // the first attempt used one of the account's fifty
+		b.invite(t, &ann, fmt.Sprintf("p%d@buyer.example", i), peopledb.RoleMember)
 	}
 	_, err = b.people.Invite(b.ctx, &ann, "late@buyer.example", "member")
 	refused(t, err, fault.RateWindow)
@@ -337,11 +340,11 @@ func TestInvitation_CountIsBounded(t *testing.T) {
 			t.Fatal(refusal)
 		}
 		id := newInvitationID()
-		return b.store.Invite(b.ctx, store.NewInvitation{
-			ID: id, Account: ann.Account, Email: email, Role: store.RoleMember, InvitedBy: ann.User,
+		return b.store.Invite(b.ctx, peopledb.NewInvitation{
+			ID: id, Account: ann.Account, Email: email, Role: peopledb.RoleMember, InvitedBy: ann.User,
 			Link: b.hasher.DigestOf("test", id.String()), At: b.clock.Now(),
 			ExpiresAt: b.clock.Now().Add(people.InvitationValid),
-		}, store.Author{Actor: "test"})
+		}, accountdb.Author{Actor: "test"})
 	}
 	if n := atOnce(t, 4, func(i int) error {
 		if err := add(fmt.Sprintf("q%d@buyer.example", i)); err != nil {
@@ -366,8 +369,8 @@ func TestInvitation_OneAddressIsNotInvitedWithoutEnd(t *testing.T) {
 	_, ann := b.signIn(t, "ann@buyer.example")
 	_, eve := b.signIn(t, "eve@other.example")
 	for i := range 5 {
-		by := []*store.Session{&ann, &eve}[i%2]
-		b.invite(t, by, "bob@buyer.example", store.RoleMember)
+		by := []*peopledb.Session{&ann, &eve}[i%2]
+		b.invite(t, by, "bob@buyer.example", peopledb.RoleMember)
 	}
 	_, err := b.people.Invite(b.ctx, &eve, "bob@buyer.example", "member")
 	refused(t, err, fault.RateWindow)
@@ -378,7 +381,7 @@ func TestSweep_DeletesWhatIsOverAndNothingElse(t *testing.T) {
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
 	b.start(t, "bob@buyer.example")
-	b.invite(t, &ann, "eve@buyer.example", store.RoleMember)
+	b.invite(t, &ann, "eve@buyer.example", peopledb.RoleMember)
 	rows := func() int {
 		return b.number(t,
 			"SELECT 100 * (SELECT count(*) FROM sign_ins) + 10 * (SELECT count(*) FROM invitations) + (SELECT "+

@@ -20,6 +20,8 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // How long the links and codes of mails can be used.
@@ -51,7 +53,7 @@ type Limiter interface {
 // Outbox seals mails for PostgreSQL and parses their unsubscribe links; *outbox.Outbox implements
 // it.
 type Outbox interface {
-	Prepare(l outbox.Mail) (store.NewMail, error)
+	Prepare(l outbox.Mail) (maildb.NewMail, error)
 	ReadUnsubscribe(token string) (user account.UserID, topic account.Topic, ok bool)
 }
 
@@ -86,8 +88,8 @@ type Visitor struct {
 }
 
 // browser returns what is recorded of a visitor, truncated to its bounds.
-func (v *Visitor) browser() store.Browser {
-	return store.Browser{Network: shownNetwork(v.Network), UserAgent: shortLine(v.UserAgent, maxUserAgent)}
+func (v *Visitor) browser() peopledb.Browser {
+	return peopledb.Browser{Network: shownNetwork(v.Network), UserAgent: shortLine(v.UserAgent, maxUserAgent)}
 }
 
 const maxUserAgent = 200
@@ -192,19 +194,19 @@ func toFault(err error, missing *fault.Error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound) && missing != nil:
 		return missing
-	case errors.Is(err, store.ErrNotOwner):
+	case errors.Is(err, peopledb.ErrNotOwner):
 		return fault.New(fault.WrongKindOfKey,
 			"Only owners of the account may do this. Ask one of them: they are listed under members.")
-	case errors.Is(err, store.ErrLastOwner):
+	case errors.Is(err, peopledb.ErrLastOwner):
 		return fault.New(fault.FieldRefused,
 			"The account would have no owner left. Make another member an owner first.").With("field", "user")
-	case errors.Is(err, store.ErrMemberExists):
+	case errors.Is(err, peopledb.ErrMemberExists):
 		return fault.New(fault.FieldRefused,
 			"This address belongs to a member already. Change the member's role instead.").With("field", "email")
-	case errors.Is(err, store.ErrTooManyPeople):
+	case errors.Is(err, peopledb.ErrTooManyPeople):
 		return fault.New(fault.FieldRefused,
 			"The account has as many people as it can have: %d members and %d open invitations. Remove some first.",
-			store.MaxMembers, store.MaxInvitations).With("field", "email")
+			peopledb.MaxMembers, peopledb.MaxInvitations).With("field", "email")
 	}
 	f := fault.New(fault.DurableUnavailable,
 		"The record does not answer right now, so nothing was done. Try again in a minute.").Wrap(err)

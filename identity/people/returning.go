@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 const maxReturnTo = 1024
@@ -33,7 +33,7 @@ func returnTo(path string) string {
 // seal encrypts the path of a sign-in for PostgreSQL, because a path may contain a claim code or
 // the token of an invitation: AES-256-GCM with a key derived from the pepper for this sign-in
 // alone. It returns nil for an empty path.
-func (p *People) seal(of store.SignInID, path string) ([]byte, error) {
+func (p *People) seal(of peopledb.SignInID, path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func (p *People) seal(of store.SignInID, path string) ([]byte, error) {
 
 // open decrypts the path of a sign-in. It returns "" for one that was sealed with another pepper or
 // changed.
-func (p *People) open(of store.SignInID, sealed []byte) string {
+func (p *People) open(of peopledb.SignInID, sealed []byte) string {
 	aead, err := p.sealer(of)
 	if err != nil || len(sealed) == 0 {
 		return ""
@@ -58,7 +58,7 @@ func (p *People) open(of store.SignInID, sealed []byte) string {
 	return returnTo(string(path))
 }
 
-func (p *People) sealer(of store.SignInID) (cipher.AEAD, error) {
+func (p *People) sealer(of peopledb.SignInID) (cipher.AEAD, error) {
 	key := p.o.Hasher.DigestOf("path to come back to", of.String())
 	block, err := aes.NewCipher(key[:])
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // FindSession returns the session of a cookie: the user, the account and role, and whether and why
 // the account is suspended. A cookie that was tampered with is refused without a query. Without a
 // session the error is fault.KeyInvalid (401).
-func (p *People) FindSession(ctx context.Context, cookie string) (store.Session, error) {
+func (p *People) FindSession(ctx context.Context, cookie string) (peopledb.Session, error) {
 	token, ok := account.ParseSessionToken(cookie)
 	if !ok {
-		return store.Session{}, p.signedOut()
+		return peopledb.Session{}, p.signedOut()
 	}
 	session, err := p.o.Store.FindSession(ctx, token.Digest(p.o.Hasher), p.o.Now())
 	return session, toFault(err, p.signedOut())
@@ -37,34 +37,35 @@ func (p *People) SignOut(ctx context.Context, cookie string) error {
 }
 
 // SignOutEverywhere ends all sessions of a user and returns how many.
-func (p *People) SignOutEverywhere(ctx context.Context, s *store.Session) (int64, error) {
+func (p *People) SignOutEverywhere(ctx context.Context, s *peopledb.Session) (int64, error) {
 	n, err := p.o.Store.EndSessionsOf(ctx, s.User, p.o.Now())
 	return n, toFault(err, nil)
 }
 
 // ListSessions lists the open sessions of a user, most recently seen first.
-func (p *People) ListSessions(ctx context.Context, s *store.Session) ([]store.OpenSession, error) {
+func (p *People) ListSessions(ctx context.Context, s *peopledb.Session) ([]peopledb.OpenSession, error) {
 	all, err := p.o.Store.ListSessions(ctx, s.User, p.o.Now())
 	return all, toFault(err, nil)
 }
 
 // EndSession ends one session of the user, which may be another browser's.
-func (p *People) EndSession(ctx context.Context, s *store.Session, id string) error {
+func (p *People) EndSession(ctx context.Context, s *peopledb.Session, id string) error {
 	session, err := parseID(id, "session")
 	if err != nil {
 		return err
 	}
-	return toFault(p.o.Store.EndSessionOf(ctx, s.User, store.SessionID{UUID: session}, p.o.Now()), notFound("session"))
+	return toFault(p.o.Store.EndSessionOf(ctx, s.User, peopledb.SessionID{UUID: session}, p.o.Now()),
+		notFound("session"))
 }
 
 // ListAccounts lists the accounts that the user belongs to.
-func (p *People) ListAccounts(ctx context.Context, s *store.Session) ([]store.Membership, error) {
+func (p *People) ListAccounts(ctx context.Context, s *peopledb.Session) ([]peopledb.Membership, error) {
 	all, err := p.o.Store.ListMemberships(ctx, s.User)
 	return all, toFault(err, nil)
 }
 
 // SwitchAccount moves the session to another account of the user.
-func (p *People) SwitchAccount(ctx context.Context, s *store.Session, to string) error {
+func (p *People) SwitchAccount(ctx context.Context, s *peopledb.Session, to string) error {
 	id, err := parseID(to, "account")
 	if err != nil {
 		return err

@@ -8,7 +8,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/people"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 func TestSession_TamperedCookiesOpenNothing(t *testing.T) {
@@ -159,7 +160,7 @@ func TestSession_MovesOnlyToAccountsOfItsUser(t *testing.T) {
 	_, ann := b.signIn(t, "ann@buyer.example")
 	_, stranger := b.signIn(t, "eve@other.example")
 	entered, bob := b.signIn(t, "bob@buyer.example")
-	_, joined := b.join(t, &ann, "bob@buyer.example", store.RoleMember)
+	_, joined := b.join(t, &ann, "bob@buyer.example", peopledb.RoleMember)
 	if joined.User != bob.User || joined.Account != ann.Account {
 		t.Fatalf("bob joined as %+v", joined)
 	}
@@ -174,7 +175,7 @@ func TestSession_MovesOnlyToAccountsOfItsUser(t *testing.T) {
 	if err := b.people.SwitchAccount(b.ctx, &bob, ann.Account.String()); err != nil {
 		t.Fatal(err)
 	}
-	if now := b.session(t, entered); now.Account != ann.Account || now.Role != store.RoleMember {
+	if now := b.session(t, entered); now.Account != ann.Account || now.Role != peopledb.RoleMember {
 		t.Errorf("after the switch the session is %+v", now)
 	}
 	accounts, err := b.people.ListAccounts(b.ctx, &bob)
@@ -193,9 +194,9 @@ func TestSignIn_StillShowsWhyAnAccountIsSuspended(t *testing.T) {
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
 	set := func(to account.Status, action, reason string) {
-		_, err := b.store.ChangeAccount(b.ctx, ann.Account, action, store.Author{
+		_, err := b.store.ChangeAccount(b.ctx, ann.Account, action, accountdb.Author{
 			Actor: "operator", Origin: "ops", Reason: reason,
-		}, func(a *store.Account) error {
+		}, func(a *accountdb.Account) error {
 			a.Status = to
 			return nil
 		})
@@ -225,14 +226,14 @@ func TestSession_UsersKeepTheirNewestFifty(t *testing.T) {
 		// Directly in the store, past the limits of mails.
 		b.clock.Advance(time.Second)
 		link, now := account.Digest{byte(i), 1}, b.clock.Now()
-		n := store.NewSignIn{
-			ID: store.SignInID{UUID: newInvitationID().UUID}, Email: ann.Email, Link: link,
+		n := peopledb.NewSignIn{
+			ID: peopledb.SignInID{UUID: newInvitationID().UUID}, Email: ann.Email, Link: link,
 			Browser: account.Digest{byte(i), 2}, At: now, ExpiresAt: now.Add(people.SignInValid),
 		}
 		if err := b.store.StartSignIn(b.ctx, n); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.store.FinishByLink(b.ctx, link, store.Browser{Session: account.Digest{byte(i), 3}}, now,
+		if _, err := b.store.FinishByLink(b.ctx, link, peopledb.Browser{Session: account.Digest{byte(i), 3}}, now,
 			nil); err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,8 @@ import (
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // testTimeout bounds all waits of a test.
@@ -46,7 +48,7 @@ type bundle struct {
 }
 
 // Prepare records the mail and seals it.
-func (b *bundle) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
+func (b *bundle) Prepare(l outbox.Mail) (maildb.NewMail, error) { //nolint:gocritic // the signature is the package's
 	b.mu.Lock()
 	b.letters = append(b.letters, l)
 	b.mu.Unlock()
@@ -153,7 +155,7 @@ func (b *bundle) start(t *testing.T, address string) (people.Started, mailed) {
 }
 
 // signIn signs an address in and returns the arrival and its session.
-func (b *bundle) signIn(t *testing.T, address string) (people.Entered, store.Session) {
+func (b *bundle) signIn(t *testing.T, address string) (people.Entered, peopledb.Session) {
 	t.Helper()
 	_, mail := b.start(t, address)
 	entered, err := b.people.FinishByLink(b.ctx, mail.link, home)
@@ -163,7 +165,7 @@ func (b *bundle) signIn(t *testing.T, address string) (people.Entered, store.Ses
 	return entered, b.session(t, entered)
 }
 
-func (b *bundle) session(t *testing.T, entered people.Entered) store.Session {
+func (b *bundle) session(t *testing.T, entered people.Entered) peopledb.Session {
 	t.Helper()
 	session, err := b.people.FindSession(b.ctx, entered.Session.Reveal())
 	if err != nil {
@@ -173,9 +175,9 @@ func (b *bundle) session(t *testing.T, entered people.Entered) store.Session {
 }
 
 // invite invites an address and returns the token of its link.
-func (b *bundle) invite(t *testing.T, owner *store.Session, address string,
-	role store.Role,
-) (store.Invitation, string) {
+func (b *bundle) invite(t *testing.T, owner *peopledb.Session, address string,
+	role peopledb.Role,
+) (peopledb.Invitation, string) {
 	t.Helper()
 	invitation, err := b.people.Invite(b.ctx, owner, address, string(role))
 	if err != nil {
@@ -189,9 +191,9 @@ func (b *bundle) invite(t *testing.T, owner *store.Session, address string,
 }
 
 // join makes an address a member of the owner's account.
-func (b *bundle) join(t *testing.T, owner *store.Session, address string,
-	role store.Role,
-) (people.Entered, store.Session) {
+func (b *bundle) join(t *testing.T, owner *peopledb.Session, address string,
+	role peopledb.Role,
+) (people.Entered, peopledb.Session) {
 	t.Helper()
 	_, token := b.invite(t, owner, address, role)
 	entered, err := b.people.AcceptInvitation(b.ctx, token, home)

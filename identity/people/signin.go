@@ -14,7 +14,8 @@ import (
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // Paths of links in mails.
@@ -41,7 +42,7 @@ type Shown struct {
 // Entered is a completed sign-in. Session is for the browser's cookie; the session that the browser
 // had is ended.
 type Entered struct {
-	store.Arrival
+	peopledb.Arrival
 	Session  account.SessionToken
 	ReturnTo string // a local path, or empty
 }
@@ -72,12 +73,12 @@ func (p *People) StartSignIn(ctx context.Context, address, back string, v Visito
 		return Started{}, fault.Internal(err)
 	}
 	now := p.o.Now()
-	id := store.SignInID{UUID: uuid.Must(uuid.NewV7())}
+	id := peopledb.SignInID{UUID: uuid.Must(uuid.NewV7())}
 	sealed, err := p.seal(id, returnTo(back))
 	if err != nil {
 		return Started{}, fault.Internal(err)
 	}
-	n := store.NewSignIn{
+	n := peopledb.NewSignIn{
 		ID: id, Email: email, Link: link.Digest(p.o.Hasher), Code: code.DigestFor(browser, p.o.Hasher),
 		Browser: browser.Digest(p.o.Hasher), ReturnTo: sealed, Network: shownNetwork(v.Network), At: now,
 		ExpiresAt: now.Add(SignInValid),
@@ -124,7 +125,7 @@ func (p *People) FinishByLink(ctx context.Context, token string, v Visitor) (Ent
 	if err != nil {
 		return Entered{}, err
 	}
-	return p.enter(v, func(b store.Browser) (store.Arrival, error) {
+	return p.enter(v, func(b peopledb.Browser) (peopledb.Arrival, error) {
 		arrival, err := p.o.Store.FinishByLink(ctx, link.Digest(p.o.Hasher), b, p.o.Now(), p.tell)
 		return arrival, toFault(err, linkOver())
 	})
@@ -152,10 +153,10 @@ func (p *People) FinishByCode(ctx context.Context, browser, code string, v Visit
 	if err := p.limitAddress(ctx, "sign-in-code", open.Email, codesPerAddress, "codes tried"); err != nil {
 		return Entered{}, err
 	}
-	return p.enter(v, func(b store.Browser) (store.Arrival, error) {
+	return p.enter(v, func(b peopledb.Browser) (peopledb.Arrival, error) {
 		arrival, err := p.o.Store.FinishByCode(ctx, asked.Digest(p.o.Hasher), typed.DigestFor(asked, p.o.Hasher), b,
 			p.o.Now(), p.tell)
-		if errors.Is(err, store.ErrWrongCode) {
+		if errors.Is(err, peopledb.ErrWrongCode) {
 			return arrival, fault.New(fault.FieldRefused,
 				"This is not the code of the newest mail that this browser asked for. Check it; the fifth wrong code "+
 					"ends the sign-in.").With("field", "code")
@@ -165,7 +166,7 @@ func (p *People) FinishByCode(ctx context.Context, browser, code string, v Visit
 }
 
 // enter mints the new session and finishes the sign-in, which ends the visitor's old session.
-func (p *People) enter(v Visitor, finish func(store.Browser) (store.Arrival, error)) (Entered, error) {
+func (p *People) enter(v Visitor, finish func(peopledb.Browser) (peopledb.Arrival, error)) (Entered, error) {
 	session, err := account.MintSessionToken(p.o.Random)
 	if err != nil {
 		return Entered{}, fault.Internal(err)
@@ -210,7 +211,7 @@ func codeOver() *fault.Error {
 }
 
 // tell returns the mails about an arrival.
-func (p *People) tell(a store.Arrival) ([]store.NewMail, error) { //nolint:gocritic // the signature is the record's
+func (p *People) tell(a peopledb.Arrival) ([]maildb.NewMail, error) { //nolint:gocritic // the signature is the record's
 	var letters []outbox.Mail
 	if a.NewAccount {
 		free, _ := plan.Lookup(plan.Free) // a test checks that it exists
@@ -234,8 +235,8 @@ func (p *People) tell(a store.Arrival) ([]store.NewMail, error) { //nolint:gocri
 	return p.prepare(letters...)
 }
 
-func (p *People) prepare(letters ...outbox.Mail) ([]store.NewMail, error) {
-	mails := make([]store.NewMail, 0, len(letters))
+func (p *People) prepare(letters ...outbox.Mail) ([]maildb.NewMail, error) {
+	mails := make([]maildb.NewMail, 0, len(letters))
 	for i := range letters {
 		m, err := p.o.Outbox.Prepare(letters[i])
 		if err != nil {

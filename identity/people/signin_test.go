@@ -14,7 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // atOnce runs do in several goroutines that start together, and counts those without an error.
@@ -51,13 +52,13 @@ func TestSignIn_NewPersonOwnsAnAccountOnTheFreePlan(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entered, session := b.signIn(t, "Ann@buyer.example")
-	if !entered.NewAccount || session.Account != entered.Account || session.Role != store.RoleOwner ||
+	if !entered.NewAccount || session.Account != entered.Account || session.Role != peopledb.RoleOwner ||
 		session.Plan != plan.Free ||
 		session.Status != account.Active || session.Email.Address() != "Ann@buyer.example" {
 		t.Errorf("the first sign-in gave %+v and the session %+v", entered.Arrival, session)
 	}
 	made, err := b.store.LoadAccount(b.ctx, session.Account)
-	if err != nil || made.Kind != store.KindOwner {
+	if err != nil || made.Kind != accountdb.KindOwner {
 		t.Errorf("the account is %+v, %v", made, err)
 	}
 	if welcome, ok := newestOf[notify.Welcome](b, "Ann@buyer.example"); !ok || welcome.Included != 1_000_000*plan.Unit {
@@ -283,7 +284,7 @@ func TestSignIn_RecordHoldsNoSecret(t *testing.T) {
 	started, mail := b.start(t, "ann@buyer.example")
 	_, session := b.signIn(t, "bob@buyer.example")
 	entered, _ := b.signIn(t, "bob@buyer.example")
-	_, invitation := b.invite(t, &session, "eve@buyer.example", store.RoleMember)
+	_, invitation := b.invite(t, &session, "eve@buyer.example", peopledb.RoleMember)
 	for what, secret := range map[string]string{
 		"browser": started.Browser.Reveal(), "link": mail.link, "code": mail.code, "session": entered.Session.Reveal(),
 		"invitation": invitation,

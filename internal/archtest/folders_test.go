@@ -17,7 +17,7 @@ const (
 // lowered.
 var oversized = map[string]int{
 	"api": 88, "api/console": 98,
-	"relay/upstream": 77, "service": 140, "store": 93, "workflows": 51,
+	"relay/upstream": 77, "service": 140, "workflows": 51,
 }
 
 // sourceFiles lists the hand-written files of the repository by folder.

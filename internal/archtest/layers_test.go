@@ -127,6 +127,7 @@ var layers = []rule{
 	{"internal/bench", join(serving, []string{"internal/sandbox", "internal/devstack"})},
 	{"test/chaos", nil},
 	{"internal/testkit", []string{"internal/devstack", "migrations"}},
+	{"store/internal/storetest", []string{"identity/account", "metering/plan", "store", "internal/testkit"}},
 	{"internal/archtest", nil},
 	{"deploy", nil},
 }

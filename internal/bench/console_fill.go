@@ -14,6 +14,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // The size of the account whose pages are measured: consoleKeys × consoleHours × consoleWords are a
@@ -41,8 +43,8 @@ type visited struct {
 // fillConsole creates an account with data for all of its pages.
 func fillConsole(ctx context.Context, s *store.Store, conn *pgx.Conn, now time.Time) (*visited, error) {
 	v := &visited{account: account.NewID(), request: uuid.Must(uuid.NewV7())}
-	if _, err := s.CreateAccount(ctx, store.NewAccount{
-		ID: v.account, Kind: store.KindOwner, Plan: plan.Growth,
+	if _, err := s.CreateAccount(ctx, accountdb.NewAccount{
+		ID: v.account, Kind: accountdb.KindOwner, Plan: plan.Growth,
 	}); err != nil {
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func (v *visited) holders(ctx context.Context, s *store.Store, _ *pgx.Conn, _ ti
 		id := account.NewKeyID()
 		digest := make([]byte, 32) // no call uses it
 		copy(digest, id.UUID[:])
-		_, err := s.CreateKey(ctx, store.NewKey{
+		_, err := s.CreateKey(ctx, accountdb.NewKey{
 			ID: id, Account: v.account, Digest: digest, Prefix: fmt.Sprintf("cag_%08d", n),
 			Name: fmt.Sprintf("service %d", n), Door: account.DoorAccount, Daily: account.Unlimited,
 		})
@@ -168,9 +170,9 @@ func consoleLine(period string, key account.KeyID, n, word int) account.UsageLin
 }
 
 func (v *visited) calls(ctx context.Context, s *store.Store, _ *pgx.Conn, now time.Time) error {
-	calls := make([]store.Call, consoleCalls)
+	calls := make([]usagedb.Call, consoleCalls)
 	for n := range calls {
-		calls[n] = store.Call{
+		calls[n] = usagedb.Call{
 			RequestID: uuid.Must(uuid.NewV7()), StartedAt: now.Add(-time.Duration(n) * time.Minute), Account: v.account,
 			Key: v.keys[n%len(v.keys)], Chain: consoleChain(n), Service: string(account.RPC), Method: "eth_call",
 			Class: "standard", Tier: "balanced", Outcome: "ok", HTTPStatus: 200, Units: plan.Unit,
@@ -215,7 +217,7 @@ func (v *visited) statements(ctx context.Context, s *store.Store, conn *pgx.Conn
 		return err
 	}
 	book := &statement.Book{Store: s, Now: func() time.Time { return now }}
-	if _, err := book.Close(ctx, []store.Account{held}, statement.Only(v.closed)); err != nil {
+	if _, err := book.Close(ctx, []accountdb.Account{held}, statement.Only(v.closed)); err != nil {
 		return err
 	}
 	_, err = conn.Exec(ctx,

@@ -22,6 +22,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 const (
@@ -181,7 +182,8 @@ func (r *rig) makeKeys(ctx context.Context, planKey string) error {
 	var keys []string
 	for range benchKeys {
 		id := account.NewID()
-		if _, err := s.CreateAccount(ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: planKey}); err != nil {
+		if _, err := s.CreateAccount(ctx,
+			accountdb.NewAccount{ID: id, Kind: accountdb.KindOwner, Plan: planKey}); err != nil {
 			return err
 		}
 		key, err := account.MintKey(rand.Reader)
@@ -189,7 +191,7 @@ func (r *rig) makeKeys(ctx context.Context, planKey string) error {
 			return err
 		}
 		digest := key.Digest(hasher)
-		_, err = s.CreateKey(ctx, store.NewKey{
+		_, err = s.CreateKey(ctx, accountdb.NewKey{
 			ID: account.NewKeyID(), Account: id, Digest: digest[:], Prefix: key.Prefix(), Name: "bench",
 			Door: account.DoorAccount, Daily: account.Unlimited,
 		})

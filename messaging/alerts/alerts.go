@@ -15,25 +15,31 @@ import (
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/chaindb"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/peopledb"
 )
 
 // Record is the database of facts (store.Store).
 type Record interface {
-	ListExpiringPacks(ctx context.Context, at time.Time, after *store.Pack, limit int) ([]store.Pack, error)
-	NotePackNotice(ctx context.Context, of store.Pack, days int, result store.PackResult, mails ...store.NewMail) error
-	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
-	LoadSettings(ctx context.Context, id account.ID) (store.Settings, error)
-	ListMembers(ctx context.Context, id account.ID) ([]store.Member, error)
-	ListMemberships(ctx context.Context, id account.UserID) ([]store.Membership, error)
+	ListExpiringPacks(ctx context.Context, at time.Time, after *accountdb.Pack, limit int) ([]accountdb.Pack, error)
+	NotePackNotice(ctx context.Context, of accountdb.Pack, days int, result billingdb.PackResult,
+		mails ...maildb.NewMail) error
+	LoadAccount(ctx context.Context, id account.ID) (accountdb.Account, error)
+	LoadSettings(ctx context.Context, id account.ID) (accountdb.Settings, error)
+	ListMembers(ctx context.Context, id account.ID) ([]peopledb.Member, error)
+	ListMemberships(ctx context.Context, id account.UserID) ([]peopledb.Membership, error)
 	ListOptedOut(ctx context.Context, id account.ID, topic account.Topic) ([]account.UserID, error)
 
-	ObserveChain(ctx context.Context, chain string, down bool, at time.Time, p store.Patience) (*store.Incident, error)
-	EndUnservedIncidents(ctx context.Context, served []chain.ID, since time.Time) ([]store.Incident, error)
-	RecordChain(ctx context.Context, r *store.ChainReport, gap time.Duration) error
-	ListUntoldIncidents(ctx context.Context, limit int) ([]store.Incident, error)
-	ListReaders(ctx context.Context, i *store.Incident, since time.Time, limit int) ([]store.Reader, error)
-	TellIncident(ctx context.Context, i *store.Incident, last *store.Reader, mails ...store.NewMail) error
+	ObserveChain(ctx context.Context, chain string, down bool, at time.Time,
+		p chaindb.Patience) (*chaindb.Incident, error)
+	EndUnservedIncidents(ctx context.Context, served []chain.ID, since time.Time) ([]chaindb.Incident, error)
+	RecordChain(ctx context.Context, r *chaindb.ChainReport, gap time.Duration) error
+	ListUntoldIncidents(ctx context.Context, limit int) ([]chaindb.Incident, error)
+	ListReaders(ctx context.Context, i *chaindb.Incident, since time.Time, limit int) ([]chaindb.Reader, error)
+	TellIncident(ctx context.Context, i *chaindb.Incident, last *chaindb.Reader, mails ...maildb.NewMail) error
 }
 
 // Board holds the newest measurements of chains (upstream.Board).
@@ -44,7 +50,7 @@ type Board interface {
 
 // Sealer prepares mails for the database (outbox.Outbox).
 type Sealer interface {
-	Prepare(l outbox.Mail) (store.NewMail, error)
+	Prepare(l outbox.Mail) (maildb.NewMail, error)
 }
 
 // Options configures a Watcher. Fields without a default are required.
@@ -113,12 +119,12 @@ func (s *Watcher) try(ctx context.Context, what string, sweep func(context.Conte
 
 // nameOf returns an account's name for its users, or the address of first, the member who joined
 // first.
-func (s *Watcher) nameOf(ctx context.Context, id account.ID, first *store.Member) (string, error) {
+func (s *Watcher) nameOf(ctx context.Context, id account.ID, first *peopledb.Member) (string, error) {
 	of, err := s.Record.ListMemberships(ctx, first.User)
 	if err != nil {
 		return "", err
 	}
-	if i := slices.IndexFunc(of, func(m store.Membership) bool { return m.Account == id && m.Name != "" }); i >= 0 {
+	if i := slices.IndexFunc(of, func(m peopledb.Membership) bool { return m.Account == id && m.Name != "" }); i >= 0 {
 		return of[i].Name, nil
 	}
 	return first.Email.Address(), nil

@@ -11,12 +11,13 @@ import (
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/chaindb"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // patience is how long a chain must be down, or up again, before that counts: five minutes in which
 // measurements were at most two minutes apart.
-var patience = store.Patience{After: 5 * time.Minute, Gap: 2 * time.Minute}
+var patience = chaindb.Patience{After: 5 * time.Minute, Gap: 2 * time.Minute}
 
 const (
 	// usedWithin is how recently an account must have called a chain to be notified.
@@ -49,7 +50,7 @@ func (s *Watcher) observe(ctx context.Context) error {
 		}
 		state, why := posted.State(slots[id])
 		at := posted.Snapshot.MeasuredAt
-		report := &store.ChainReport{
+		report := &chaindb.ChainReport{
 			Chain: id, State: state, Why: why, MeasuredAt: at, Calls: callsOf(slots[id], s.Now()),
 		}
 		err = errors.Join(err, s.Record.RecordChain(ctx, report, patience.Gap))
@@ -90,14 +91,14 @@ const slotStands = 3 * upstream.SlotLength
 
 // callsOf converts slots for the store. It omits slots without calls, and slots of processes whose
 // clock is wrong.
-func callsOf(slots []upstream.Slot, now time.Time) []store.ChainCalls {
-	var all []store.ChainCalls
+func callsOf(slots []upstream.Slot, now time.Time) []chaindb.ChainCalls {
+	var all []chaindb.ChainCalls
 	for i := range slots {
 		s := &slots[i]
 		if s.Calls == 0 && s.Attempts == 0 || now.Sub(s.Start).Abs() > slotStands {
 			continue
 		}
-		c := store.ChainCalls{Slot: s.Start, ChainTraffic: store.ChainTraffic{
+		c := chaindb.ChainCalls{Slot: s.Start, ChainTraffic: chaindb.ChainTraffic{
 			Calls: s.Calls, Rerouted: s.Rerouted, Lost: s.Lost, Attempts: s.Attempts, Failed: s.Failed,
 		}}
 		for bucket, n := range s.Latencies {
@@ -112,13 +113,13 @@ func callsOf(slots []upstream.Slot, now time.Time) []store.ChainCalls {
 
 // tellIncident queues the mails of an incident page by page. After a crash, the next pass continues
 // after the last page that was queued.
-func (s *Watcher) tellIncident(ctx context.Context, i *store.Incident) error {
+func (s *Watcher) tellIncident(ctx context.Context, i *chaindb.Incident) error {
 	for {
 		readers, err := s.Record.ListReaders(ctx, i, i.BeganAt.Add(-usedWithin), page)
 		if err != nil {
 			return err
 		}
-		mails := make([]store.NewMail, 0, len(readers))
+		mails := make([]maildb.NewMail, 0, len(readers))
 		for n := range readers {
 			mail, err := s.Mails.Prepare(s.incidentLetter(i, &readers[n]))
 			if errors.Is(err, outbox.ErrAddress) {
@@ -131,7 +132,7 @@ func (s *Watcher) tellIncident(ctx context.Context, i *store.Incident) error {
 			}
 			mails = append(mails, mail)
 		}
-		var last *store.Reader
+		var last *chaindb.Reader
 		if len(readers) == page {
 			last = &readers[page-1]
 		}
@@ -141,7 +142,7 @@ func (s *Watcher) tellIncident(ctx context.Context, i *store.Incident) error {
 	}
 }
 
-func (s *Watcher) incidentLetter(i *store.Incident, r *store.Reader) outbox.Mail {
+func (s *Watcher) incidentLetter(i *chaindb.Incident, r *chaindb.Reader) outbox.Mail {
 	name, link := r.Name, s.PublicURL+statusPage
 	if name == "" {
 		name = r.Email.Address()

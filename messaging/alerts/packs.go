@@ -10,7 +10,9 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // billingPage is the page that mails about packs link to.
@@ -20,7 +22,7 @@ const billingPage = "/billing"
 // within seven. A pack that fails is retried by the next pass and does not hold up the others.
 func (s *Watcher) CheckPacks(ctx context.Context) error {
 	var failed error
-	for last := (*store.Pack)(nil); ; {
+	for last := (*accountdb.Pack)(nil); ; {
 		packs, err := s.Record.ListExpiringPacks(ctx, s.Now(), last, page)
 		if err != nil {
 			return errors.Join(failed, err)
@@ -41,8 +43,8 @@ func (s *Watcher) CheckPacks(ctx context.Context) error {
 }
 
 // tellPack records the notice that is due for a pack, and queues its mails.
-func (s *Watcher) tellPack(ctx context.Context, p *store.Pack) error {
-	days := store.PackDays(p.Expires, s.Now())
+func (s *Watcher) tellPack(ctx context.Context, p *accountdb.Pack) error {
+	days := billingdb.PackDays(p.Expires, s.Now())
 	if days == 0 {
 		return nil // expired meanwhile
 	}
@@ -51,13 +53,13 @@ func (s *Watcher) tellPack(ctx context.Context, p *store.Pack) error {
 		return err
 	}
 	if left <= 0 {
-		return s.Record.NotePackNotice(ctx, *p, days, store.PackUsedUp)
+		return s.Record.NotePackNotice(ctx, *p, days, billingdb.PackUsedUp)
 	}
 	letters, result, err := s.packLetters(ctx, p, days, left)
 	if err != nil {
 		return err
 	}
-	mails := make([]store.NewMail, len(letters))
+	mails := make([]maildb.NewMail, len(letters))
 	for i := range letters {
 		if mails[i], err = s.Mails.Prepare(letters[i]); err != nil {
 			return err
@@ -67,7 +69,7 @@ func (s *Watcher) tellPack(ctx context.Context, p *store.Pack) error {
 }
 
 // leftIn returns the unused units of a pack, as far as usage is flushed.
-func (s *Watcher) leftIn(ctx context.Context, p *store.Pack) (plan.Units, error) {
+func (s *Watcher) leftIn(ctx context.Context, p *accountdb.Pack) (plan.Units, error) {
 	holder, err := s.Record.LoadAccount(ctx, p.Account)
 	if err != nil {
 		return 0, err
@@ -79,15 +81,15 @@ func (s *Watcher) leftIn(ctx context.Context, p *store.Pack) (plan.Units, error)
 	return holder.Packs[i].Units - holder.Packs[i].Used, nil
 }
 
-func (s *Watcher) packLetters(ctx context.Context, p *store.Pack, days int,
+func (s *Watcher) packLetters(ctx context.Context, p *accountdb.Pack, days int,
 	left plan.Units,
-) ([]outbox.Mail, store.PackResult, error) {
+) ([]outbox.Mail, billingdb.PackResult, error) {
 	members, err := s.Record.ListMembers(ctx, p.Account)
 	if err != nil {
 		return nil, "", err
 	}
 	if len(members) == 0 {
-		return nil, store.PackNoRecipient, nil
+		return nil, billingdb.PackNoRecipient, nil
 	}
 	out, err := s.Record.ListOptedOut(ctx, p.Account, account.TopicPacks)
 	if err != nil {
@@ -116,9 +118,9 @@ func (s *Watcher) packLetters(ctx context.Context, p *store.Pack, days int,
 		})
 	}
 	if len(letters) == 0 {
-		return nil, store.PackDeclined, nil
+		return nil, billingdb.PackDeclined, nil
 	}
-	return letters, store.PackQueued, nil
+	return letters, billingdb.PackQueued, nil
 }
 
 // titleOf returns a pack's title: the ladder's, or the name under which it was granted.

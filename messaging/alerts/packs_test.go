@@ -8,17 +8,18 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 )
 
 // pack grants a pack that expires at the given time.
-func (b *bundle) pack(t *testing.T, id account.ID, origin string, expires time.Time) store.Pack {
+func (b *bundle) pack(t *testing.T, id account.ID, origin string, expires time.Time) accountdb.Pack {
 	t.Helper()
-	p := store.Pack{
+	p := accountdb.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: 7_000_000 * plan.Unit, Expires: expires},
 		Account: id, Kind: "pack_m", Origin: origin, GrantedAt: expires.AddDate(-1, 0, 0),
 	}
-	granted, _, _, err := b.store.GrantPack(b.ctx, p, store.Author{Actor: "test", Origin: "ops", Reason: "a test"})
+	granted, _, _, err := b.store.GrantPack(b.ctx, p, accountdb.Author{Actor: "test", Origin: "ops", Reason: "a test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func (b *bundle) pack(t *testing.T, id account.ID, origin string, expires time.T
 }
 
 // drawn records units drawn from a pack.
-func (b *bundle) drawn(t *testing.T, p store.Pack, units plan.Units) { //nolint:gocritic // a copy does no harm
+func (b *bundle) drawn(t *testing.T, p accountdb.Pack, units plan.Units) { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	start, _ := plan.CalendarMonth(b.clock.Now())
 	b.exec(t, `INSERT INTO account_days (account_id, period, day, chain, service, method, class, outcome, source, tier, requests, units)
@@ -34,7 +35,7 @@ func (b *bundle) drawn(t *testing.T, p store.Pack, units plan.Units) { //nolint:
 		p.Account.UUID, start, b.clock.Now(), p.ID.Source(), int64(units))
 }
 
-func (b *bundle) packResult(t *testing.T, p store.Pack, days int) string { //nolint:gocritic // a copy does no harm
+func (b *bundle) packResult(t *testing.T, p accountdb.Pack, days int) string { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	var result string
 	if err := b.db.QueryRow(b.ctx,
@@ -109,9 +110,9 @@ func TestPackExpiry_UsedUpOrUnsubscribedIsNotNotified(t *testing.T) {
 	b.optOut(t, declining[0], account.TopicPacks)
 	b.sweepPacks(t)
 	b.wantMails(t, "after a sweep", fmt.Sprintf("pack/%s/30/%s", alone.ID, users[1]))
-	for p, want := range map[*store.Pack]store.PackResult{
-		&empty: store.PackUsedUp, &alone: store.PackQueued, &unread: store.PackNoRecipient,
-		&unwanted: store.PackDeclined,
+	for p, want := range map[*accountdb.Pack]billingdb.PackResult{
+		&empty: billingdb.PackUsedUp, &alone: billingdb.PackQueued, &unread: billingdb.PackNoRecipient,
+		&unwanted: billingdb.PackDeclined,
 	} {
 		if got := b.packResult(t, *p, 30); got != string(want) {
 			t.Errorf("pack %s: %q, want %q", p.Origin, got, want)

@@ -21,6 +21,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 const testTimeout = 60 * time.Second
@@ -76,11 +78,11 @@ func (b *bundle) serve(ids ...chain.ID) {
 	b.served = ids
 }
 
-func (b *bundle) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
+func (b *bundle) Prepare(l outbox.Mail) (maildb.NewMail, error) { //nolint:gocritic // the signature is the package's
 	b.mu.Lock()
 	if b.written++; b.failAfter >= 0 && b.written > b.failAfter {
 		b.mu.Unlock()
-		return store.NewMail{}, errors.New("interrupted by the test")
+		return maildb.NewMail{}, errors.New("interrupted by the test")
 	}
 	b.letters = append(b.letters, l)
 	b.mu.Unlock()
@@ -127,7 +129,7 @@ func (b *bundle) exec(t *testing.T, sql string, args ...any) {
 // buyer creates an account with a member for each address, in the order of joining.
 func (b *bundle) buyer(t *testing.T, zone string, incidents bool, addresses ...string) (account.ID, []account.UserID) {
 	t.Helper()
-	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Pro}
+	a := accountdb.NewAccount{ID: account.NewID(), Kind: accountdb.KindOwner, Plan: plan.Pro}
 	if _, err := b.store.CreateAccount(b.ctx, a); err != nil {
 		t.Fatal(err)
 	}

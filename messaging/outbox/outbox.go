@@ -16,7 +16,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/messaging/notify"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // Mail is a mail to be queued.
@@ -65,7 +65,7 @@ var ErrAddress = errors.New("outbox: not an e-mail address")
 
 // Record stores prepared mails.
 type Record interface {
-	QueueMail(ctx context.Context, mails ...store.NewMail) error
+	QueueMail(ctx context.Context, mails ...maildb.NewMail) error
 }
 
 // Outbox prepares mails. It is safe for concurrent use.
@@ -88,40 +88,40 @@ func New(record Record, house notify.Site, secret []byte, now func() time.Time) 
 
 // Prepare encrypts a mail, to be queued in the transaction that records the fact. It returns
 // ErrAddress when To is not an address. Other errors are programming errors.
-func (o *Outbox) Prepare(l Mail) (store.NewMail, error) {
+func (o *Outbox) Prepare(l Mail) (maildb.NewMail, error) {
 	if err := checkAddress(l.To); err != nil {
-		return store.NewMail{}, err
+		return maildb.NewMail{}, err
 	}
 	kind := l.Mail.Kind()
 	if l.Reason == "" || len(l.Reason) > maxReason || strings.ContainsFunc(l.Reason, func(r rune) bool {
 		return r == '@' || r <= ' ' || r > unicode.MaxASCII
 	}) {
-		return store.NewMail{},
+		return maildb.NewMail{},
 			fmt.Errorf("prepare a mail of kind %s: the reason must be a short key without an address", kind)
 	}
 	of := notify.Copy{Zone: l.Zone}
 	if l.Topic != "" {
 		if !l.Topic.Known() || l.User == (account.UserID{}) {
-			return store.NewMail{},
+			return maildb.NewMail{},
 				fmt.Errorf("prepare a mail of kind %s: a mail that can be stopped names a topic and its reader", kind)
 		}
 		of.Unsubscribe = o.house.URL + UnsubscribePath + "?token=" + o.seal.token(l.User, l.Topic)
 	}
 	if _, err := o.house.Render(l.Mail, of); err != nil {
-		return store.NewMail{}, err
+		return maildb.NewMail{}, err
 	}
 	if l.Expires.IsZero() {
 		if kind == notify.KindSignIn {
-			return store.NewMail{}, errors.New("prepare a mail to sign in: say when its link expires")
+			return maildb.NewMail{}, errors.New("prepare a mail to sign in: say when its link expires")
 		}
 		l.Expires = o.now().Add(patience)
 	}
 	payload, err := encode(l, of)
 	if err != nil {
-		return store.NewMail{}, err
+		return maildb.NewMail{}, err
 	}
-	m := store.NewMail{
-		ID: store.NewMailID(), Reason: l.Reason, Kind: string(kind), Account: l.Account,
+	m := maildb.NewMail{
+		ID: maildb.NewMailID(), Reason: l.Reason, Kind: string(kind), Account: l.Account,
 		RecipientDigest: o.seal.digest(l.To), Expires: l.Expires,
 	}
 	m.Most, m.MaxOfAccount = most(kind)
@@ -132,7 +132,7 @@ func (o *Outbox) Prepare(l Mail) (store.NewMail, error) {
 
 // Queue prepares mails and queues them in one transaction.
 func (o *Outbox) Queue(ctx context.Context, letters ...Mail) error {
-	mails := make([]store.NewMail, 0, len(letters))
+	mails := make([]maildb.NewMail, 0, len(letters))
 	for i := range letters {
 		m, err := o.Prepare(letters[i])
 		if err != nil {

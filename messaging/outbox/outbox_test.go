@@ -13,7 +13,7 @@ import (
 
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 func TestQueue_IsIdempotentByReason(t *testing.T) {
@@ -92,7 +92,7 @@ func TestQueue_RecipientIsNotFlooded(t *testing.T) {
 	other := welcome("welcome/other")
 	other.To = "bob@buyer.example"
 	b.queue(t, shouted, other, signIn())
-	if s := b.state(t, "welcome/more"); s.LastError != store.MailCrowded || s.FailedAt.IsZero() || !s.Wiped {
+	if s := b.state(t, "welcome/more"); s.LastError != maildb.MailCrowded || s.FailedAt.IsZero() || !s.Wiped {
 		t.Errorf("one too many is %+v, want it given up and wiped", s)
 	}
 	for _, reason := range []string{"welcome/29", "welcome/other", signInReason} {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/chainaccess/gateway/messaging/notify"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // seal encrypts what the database keeps of a mail: version, nonce, AES-256-GCM. The mail's id, its
@@ -74,16 +74,16 @@ func newSeal(secret []byte) (*seal, error) {
 	return &seal{aead: aead, index: index, links: links, held: held}, nil
 }
 
-func binding(id store.MailID, kind, part string) []byte {
+func binding(id maildb.MailID, kind, part string) []byte {
 	return []byte(id.String() + "/" + kind + "/" + part)
 }
 
-func (s *seal) close(id store.MailID, kind, part string, value []byte) []byte {
+func (s *seal) close(id maildb.MailID, kind, part string, value []byte) []byte {
 	//nolint:gosec // this AEAD generates its nonces
 	return s.aead.Seal([]byte{sealVersion}, nil, value, binding(id, kind, part))
 }
 
-func (s *seal) open(id store.MailID, kind, part string, sealed []byte) ([]byte, error) {
+func (s *seal) open(id maildb.MailID, kind, part string, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 || sealed[0] != sealVersion {
 		return nil, errUnsealable
 	}

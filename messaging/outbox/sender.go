@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/messaging/notify"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // SenderRecord is what a sender needs of the database.
 type SenderRecord interface {
-	ClaimMails(ctx context.Context, lease time.Duration, limit int) ([]store.ClaimedMail, error)
-	EndMail(ctx context.Context, id store.MailID) error
-	RetryMail(ctx context.Context, id store.MailID, attempt int, after time.Duration, class string) error
-	GiveUpMail(ctx context.Context, id store.MailID, attempt int, class string) error
+	ClaimMails(ctx context.Context, lease time.Duration, limit int) ([]maildb.ClaimedMail, error)
+	EndMail(ctx context.Context, id maildb.MailID) error
+	RetryMail(ctx context.Context, id maildb.MailID, attempt int, after time.Duration, class string) error
+	GiveUpMail(ctx context.Context, id maildb.MailID, attempt int, class string) error
 	ExpireMails(ctx context.Context, limit int) ([]string, error)
-	CountWaitingMails(ctx context.Context) ([]store.WaitingMails, error)
+	CountWaitingMails(ctx context.Context) ([]maildb.WaitingMails, error)
 	ForgetMails(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
@@ -58,7 +58,7 @@ type SenderOptions struct {
 	Logger       *slog.Logger  // slog.Default()
 
 	OnResult  func(kind string, r Result)         // called after every attempt
-	OnWaiting func(waiting []store.WaitingMails)  // called after every count
+	OnWaiting func(waiting []maildb.WaitingMails) // called after every count
 	Jitter    func(d time.Duration) time.Duration // adds jitter to waits; by default up to 25%
 }
 
@@ -108,7 +108,7 @@ func (o *Outbox) NewSender(record SenderRecord, deliver Deliverer, options Sende
 		options.OnResult = func(string, Result) {}
 	}
 	if options.OnWaiting == nil {
-		options.OnWaiting = func([]store.WaitingMails) {}
+		options.OnWaiting = func([]maildb.WaitingMails) {}
 	}
 	if options.Jitter == nil {
 		options.Jitter = quarter
@@ -175,7 +175,7 @@ func (c *Sender) round(ctx context.Context) time.Duration {
 }
 
 // sendAll sends mails concurrently. Its error means that no mail can be sent now.
-func (c *Sender) sendAll(ctx context.Context, mails []store.ClaimedMail) error {
+func (c *Sender) sendAll(ctx context.Context, mails []maildb.ClaimedMail) error {
 	if len(mails) == 0 {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (c *Sender) sendAll(ctx context.Context, mails []store.ClaimedMail) error {
 
 // send sends one mail and records the outcome. It returns an error when no other mail can be sent
 // either.
-func (c *Sender) send(ctx context.Context, m *store.ClaimedMail) error {
+func (c *Sender) send(ctx context.Context, m *maildb.ClaimedMail) error {
 	log := c.o.Logger.With("mail_id", m.ID.String(), "kind", m.Kind, "attempt", m.Attempt)
 	parcel, err := c.open(m)
 	if err == nil {
@@ -237,7 +237,7 @@ func (c *Sender) send(ctx context.Context, m *store.ClaimedMail) error {
 
 // putOff schedules a retry with backoff. While the server as a whole fails the backoff stays short,
 // so that mails take turns.
-func (c *Sender) putOff(m *store.ClaimedMail, failure *notify.DeliveryError) func(context.Context) error {
+func (c *Sender) putOff(m *maildb.ClaimedMail, failure *notify.DeliveryError) func(context.Context) error {
 	longest := c.o.MaxBackoff
 	if failure.Whole {
 		longest = min(2*c.o.MaxPause, c.o.MaxBackoff)
@@ -250,7 +250,7 @@ func (c *Sender) putOff(m *store.ClaimedMail, failure *notify.DeliveryError) fun
 }
 
 // open decrypts and renders a mail.
-func (c *Sender) open(m *store.ClaimedMail) (notify.Message, error) {
+func (c *Sender) open(m *maildb.ClaimedMail) (notify.Message, error) {
 	to, err := c.outbox.seal.open(m.ID, m.Kind, partRecipient, m.Recipient)
 	if err != nil {
 		return notify.Message{}, unreadable
@@ -301,7 +301,7 @@ func (c *Sender) tend(ctx context.Context) {
 	if len(kinds) > 0 {
 		c.o.Logger.Warn("mails given up: they expired before they could be sent", "mails", len(kinds))
 	}
-	var waiting []store.WaitingMails
+	var waiting []maildb.WaitingMails
 	if err == nil {
 		waiting, err = c.record.CountWaitingMails(ctx)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // impatient returns options with short waits.
@@ -78,9 +79,9 @@ func sender(t *testing.T, at string) *notify.Sender {
 }
 
 // await waits until ok accepts the state of the mail with this reason.
-func (b *bundle) await(t *testing.T, reason, what string, ok func(store.MailState) bool) store.MailState {
+func (b *bundle) await(t *testing.T, reason, what string, ok func(maildb.MailState) bool) maildb.MailState {
 	t.Helper()
-	var s store.MailState
+	var s maildb.MailState
 	testkit.Eventually(t, testTimeout, func() bool {
 		s = b.state(t, reason)
 		return ok(s)
@@ -88,8 +89,8 @@ func (b *bundle) await(t *testing.T, reason, what string, ok func(store.MailStat
 	return s
 }
 
-func sent(s store.MailState) bool   { return !s.SentAt.IsZero() }   //nolint:gocritic // a copy does no harm
-func failed(s store.MailState) bool { return !s.FailedAt.IsZero() } //nolint:gocritic // a copy does no harm
+func sent(s maildb.MailState) bool   { return !s.SentAt.IsZero() }   //nolint:gocritic // a copy does no harm
+func failed(s maildb.MailState) bool { return !s.FailedAt.IsZero() } //nolint:gocritic // a copy does no harm
 
 func TestSender_SendsAMailAndWipesItsContent(t *testing.T) {
 	t.Parallel()
@@ -139,7 +140,7 @@ func TestSender_MailsWaitWhileTheServerIsDown(t *testing.T) {
 		b.queue(t, l)
 	}
 	b.queue(t, signIn())
-	b.await(t, signInReason, "tried several times", func(s store.MailState) bool { return s.Attempts > 2 })
+	b.await(t, signInReason, "tried several times", func(s maildb.MailState) bool { return s.Attempts > 2 })
 	if s := b.state(t, signInReason); s.LastError != string(notify.ServerUnreachable) || s.Wiped ||
 		!s.FailedAt.IsZero() {
 		t.Errorf("while the server is down: %+v", s)
@@ -229,7 +230,7 @@ func TestSender_DropsAnExpiredLink(t *testing.T) {
 	}
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), o))
 	b.await(t, "welcome/1", "sent", sent)
-	if s := b.await(t, signInReason, "given up", failed); s.LastError != store.MailExpired || !s.Wiped ||
+	if s := b.await(t, signInReason, "given up", failed); s.LastError != maildb.MailExpired || !s.Wiped ||
 		s.Attempts != 0 {
 		t.Errorf("the mail whose link is over is %+v", s)
 	}
@@ -245,10 +246,10 @@ func TestSender_MailsWaitWithoutAServerAndOldLinksExpire(t *testing.T) {
 	over.Expires = time.Now().Add(-time.Second)
 	b.queue(t, over, welcome("welcome/1"))
 	var logged safeBuffer
-	counted := make(chan []store.WaitingMails, 100)
+	counted := make(chan []maildb.WaitingMails, 100)
 	o := impatient()
 	o.Logger = slog.New(slog.NewTextHandler(&logged, nil))
-	o.OnWaiting = func(w []store.WaitingMails) {
+	o.OnWaiting = func(w []maildb.WaitingMails) {
 		select {
 		case counted <- w:
 		default:
@@ -311,7 +312,7 @@ type forgetful struct {
 	left atomic.Int32
 }
 
-func (f *forgetful) EndMail(ctx context.Context, id store.MailID) error {
+func (f *forgetful) EndMail(ctx context.Context, id maildb.MailID) error {
 	if f.left.Add(-1) >= 0 {
 		return errors.New("the record is away")
 	}
@@ -435,7 +436,7 @@ func TestSender_MailSealedUnderAnotherSecretWaits(t *testing.T) {
 	}
 	stop := run(t, other.NewSender(b.store, sender(t, box.Address()), impatient()))
 	b.queue(t, signIn())
-	b.await(t, signInReason, "tried", func(s store.MailState) bool { return s.LastError == string(notify.Unreadable) })
+	b.await(t, signInReason, "tried", func(s maildb.MailState) bool { return s.LastError == string(notify.Unreadable) })
 	stop()
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), impatient()))
 	if _, err := box.Await(b.ctx, address, 1); err != nil {
@@ -457,7 +458,7 @@ func TestSeal_PartsOfOneRowCannotBePutIntoAnother(t *testing.T) {
 	}
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), impatient()))
 	b.await(t, "welcome/mine", "sent", sent)
-	b.await(t, signInReason, "not readable", func(s store.MailState) bool {
+	b.await(t, signInReason, "not readable", func(s maildb.MailState) bool {
 		return s.LastError == string(notify.Unreadable)
 	})
 	if n := len(box.Mails()); n != 1 {

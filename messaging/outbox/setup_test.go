@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // testTimeout bounds every wait of a test.
@@ -77,7 +78,7 @@ func (b *bundle) queue(t *testing.T, letters ...outbox.Mail) {
 }
 
 // state returns the state of the mail with this reason, which must exist.
-func (b *bundle) state(t *testing.T, reason string) store.MailState {
+func (b *bundle) state(t *testing.T, reason string) maildb.MailState {
 	t.Helper()
 	s, err := b.store.FindMail(b.ctx, reason)
 	if err != nil {

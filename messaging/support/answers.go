@@ -7,30 +7,37 @@ import (
 
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // SubmitFeedback is store.SubmitFeedback with a mail to the operator.
 //
 //nolint:gocritic // copies do no harm
-func (d *Service) SubmitFeedback(ctx context.Context, by store.Writer, f store.Feedback) (store.Feedback, error) {
-	return d.Store.SubmitFeedback(ctx, by, f, func(f *store.Feedback, accountName string) ([]store.NewMail, error) {
-		said := notify.FeedbackNews{
-			Kinds: f.Kind, Title: f.Title, Body: notify.Prose(f.Body), Account: cmp.Or(accountName, f.Account.String()),
-			Link: d.PublicURL + "/staff/feedback",
-		}
-		return d.prepared([]outbox.Mail{
-			{Reason: f.ID.Subject() + "/given", To: d.Contact, Account: f.Account, Mail: said},
+func (d *Service) SubmitFeedback(ctx context.Context, by supportdb.Writer,
+	f supportdb.Feedback,
+) (supportdb.Feedback, error) {
+	return d.Store.SubmitFeedback(ctx, by, f,
+		func(f *supportdb.Feedback, accountName string) ([]maildb.NewMail, error) {
+			said := notify.FeedbackNews{
+				Kinds: f.Kind, Title: f.Title, Body: notify.Prose(f.Body),
+				Account: cmp.Or(accountName, f.Account.String()),
+				Link:    d.PublicURL + "/staff/feedback",
+			}
+			return d.prepared([]outbox.Mail{
+				{Reason: f.ID.Subject() + "/given", To: d.Contact, Account: f.Account, Mail: said},
+			})
 		})
-	})
 }
 
 // AnswerFeedback is store.AnswerFeedback with mails to the author of the feedback.
 //
 //nolint:gocritic // a copy does no harm
-func (d *Service) AnswerFeedback(ctx context.Context, id store.FeedbackID, a store.Answer) (store.Feedback, error) {
+func (d *Service) AnswerFeedback(ctx context.Context, id supportdb.FeedbackID,
+	a supportdb.Answer,
+) (supportdb.Feedback, error) {
 	return d.Store.AnswerFeedback(ctx, id, a,
-		func(f *store.Feedback, readers []store.TicketReader) ([]store.NewMail, error) {
+		func(f *supportdb.Feedback, readers []supportdb.TicketReader) ([]maildb.NewMail, error) {
 			said := notify.FeedbackAnswered{
 				Title: f.Title, Status: f.Status, Reply: notify.Prose(f.Reply), Link: d.PublicURL + "/feedback",
 			}
@@ -48,8 +55,8 @@ func (d *Service) AnswerFeedback(ctx context.Context, id store.FeedbackID, a sto
 // AnswerWish is store.AnswerWish with a mail to the wish's address when there is a reply.
 //
 //nolint:gocritic // a copy does no harm
-func (d *Service) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) (store.Wish, error) {
-	return d.Store.AnswerWish(ctx, id, a, func(w *store.Wish) ([]store.NewMail, error) {
+func (d *Service) AnswerWish(ctx context.Context, id supportdb.WishID, a supportdb.Answer) (supportdb.Wish, error) {
+	return d.Store.AnswerWish(ctx, id, a, func(w *supportdb.Wish) ([]maildb.NewMail, error) {
 		if w.Reply == "" {
 			return nil, nil
 		}
@@ -73,7 +80,7 @@ func (d *Service) AnswerWish(ctx context.Context, id store.WishID, a store.Answe
 // once. sent reports whether the operator's mail waits to be sent.
 //
 //nolint:gocritic // a copy does no harm
-func (d *Service) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err error) {
+func (d *Service) JoinWishlist(ctx context.Context, w supportdb.Wish) (sent bool, err error) {
 	mails, err := d.prepared([]outbox.Mail{{
 		Reason: "wish/" + w.ID.String(), To: d.Contact,
 		Mail: notify.EnterpriseWish{

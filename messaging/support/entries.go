@@ -12,6 +12,9 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // What an address may be entered for.
@@ -67,7 +70,7 @@ func (d *Service) openEntry(token string) (entry, account.Email, error) {
 }
 
 // confirmation returns the mail to an unproven address; nil when mails are off.
-func (d *Service) confirmation(e entry, to account.Email, at time.Time) (*store.Confirmation, error) {
+func (d *Service) confirmation(e entry, to account.Email, at time.Time) (*supportdb.Confirmation, error) {
 	if d.Mails == nil {
 		return nil, nil //nolint:nilnil // mails are off, which is not an error
 	}
@@ -81,21 +84,21 @@ func (d *Service) confirmation(e entry, to account.Email, at time.Time) (*store.
 	}
 	digest := to.Digest(d.Hasher)
 	mail, err := d.Mails.Prepare(outbox.Mail{
-		Reason: "confirm/" + e.About + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(),
+		Reason: "confirm/" + e.About + "/" + digest.String() + "/" + maildb.NewMailID().String(), To: to.Address(),
 		Mail: said,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &store.Confirmation{Email: digest, About: e.About, Mail: mail}, nil
+	return &supportdb.Confirmation{Email: digest, About: e.About, Mail: mail}, nil
 }
 
 // Entry is what an address is entered for, as its owner sees it.
 type Entry struct {
 	About   string // waitlist or wishlist
 	Email   account.Email
-	Waiting *store.Waiting // its place on the waitlist; nil when it is not on it
-	Wishes  int            // wishes that are not withdrawn
+	Waiting *supportdb.Waiting // its place on the waitlist; nil when it is not on it
+	Wishes  int                // wishes that are not withdrawn
 }
 
 // ShowEntry returns what the link of a mail is about, and changes nothing. It returns
@@ -135,14 +138,14 @@ func (d *Service) ConfirmEntry(ctx context.Context, token string, productUpdates
 	if e.About != Waitlist {
 		return Entry{}, outbox.ErrLink
 	}
-	w, err := d.Store.ConfirmWaiting(ctx, store.Waiting{
+	w, err := d.Store.ConfirmWaiting(ctx, supportdb.Waiting{
 		Email: email, Qualifier: e.Qualifier, ProductUpdates: productUpdates, Channel: channel, At: at,
 	}, email.Digest(d.Hasher))
 	return Entry{About: e.About, Email: email, Waiting: &w}, err
 }
 
 // byLink is the author of a withdrawal by link.
-var byLink = store.Author{Actor: "whoever reads the address", Origin: "link"}
+var byLink = accountdb.Author{Actor: "whoever reads the address", Origin: "link"}
 
 // LeaveEntry removes an address from the waitlist, or withdraws its wishes. It is idempotent.
 func (d *Service) LeaveEntry(ctx context.Context, token string, at time.Time) (Entry, error) {
@@ -162,7 +165,7 @@ func (d *Service) LeaveEntry(ctx context.Context, token string, at time.Time) (E
 // returns the outcome.
 //
 //nolint:gocritic // a copy does no harm
-func (d *Service) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Joining, error) {
+func (d *Service) JoinWaitlist(ctx context.Context, w supportdb.Waiting) (supportdb.Joining, error) {
 	c, err := d.confirmation(entry{About: Waitlist, Email: w.Email.Address(), Qualifier: w.Qualifier}, w.Email, w.At)
 	if err != nil {
 		return 0, err
@@ -177,16 +180,16 @@ func (d *Service) LeaveWaitlist(ctx context.Context, email account.Email, at tim
 }
 
 // InviteWaiting invites an address on the waitlist, once. It reports whether the address was
-// invited before. It returns store.ErrNotFound, or store.ErrUnconfirmed.
-func (d *Service) InviteWaiting(ctx context.Context, email account.Email, by store.Author,
+// invited before. It returns store.ErrNotFound, or supportdb.ErrUnconfirmed.
+func (d *Service) InviteWaiting(ctx context.Context, email account.Email, by accountdb.Author,
 	at time.Time,
 ) (already bool, err error) {
 	digest := email.Digest(d.Hasher)
-	return d.Store.InviteWaiting(ctx, email, digest, by, at, func() ([]store.NewMail, error) {
+	return d.Store.InviteWaiting(ctx, email, digest, by, at, func() ([]maildb.NewMail, error) {
 		return d.prepared([]outbox.Mail{{
 			// The store invites each place on the list once. An address that left and returned is
 			// invited for its new place, so the reason must differ.
-			Reason: "waitlist/invited/" + digest.String() + "/" + store.NewMailID().String(), To: email.Address(),
+			Reason: "waitlist/invited/" + digest.String() + "/" + maildb.NewMailID().String(), To: email.Address(),
 			Mail: notify.WaitlistInvited{Link: d.PublicURL + "/sign-in"},
 		}})
 	})

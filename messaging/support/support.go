@@ -14,11 +14,13 @@ import (
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // Mailer encrypts mails for the database, and the links in them (outbox.Outbox).
 type Mailer interface {
-	Prepare(l outbox.Mail) (store.NewMail, error)
+	Prepare(l outbox.Mail) (maildb.NewMail, error)
 	SealLink(use string, content []byte, until time.Time) string
 	OpenLink(use, token string) ([]byte, error)
 }
@@ -35,7 +37,9 @@ type Service struct {
 // CreateTicket is store.CreateTicket with mails to the user who filed it and to the operator.
 //
 //nolint:gocritic // a copy does no harm
-func (d *Service) CreateTicket(ctx context.Context, n store.NewTicket) (t store.Ticket, joined bool, err error) {
+func (d *Service) CreateTicket(ctx context.Context,
+	n supportdb.NewTicket,
+) (t supportdb.Ticket, joined bool, err error) {
 	n.Tell = d.tellTicket
 	return d.Store.CreateTicket(ctx, n)
 }
@@ -44,18 +48,18 @@ func (d *Service) CreateTicket(ctx context.Context, n store.NewTicket) (t store.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Service) ReplyTicket(ctx context.Context,
-	r store.TicketReply,
-) (t store.Ticket, verdict ticket.Verdict, err error) {
+	r supportdb.TicketReply,
+) (t supportdb.Ticket, verdict ticket.Verdict, err error) {
 	r.Tell = d.tellTicket
 	return d.Store.ReplyTicket(ctx, r)
 }
 
 // prepared encrypts mails; it returns none when mails are off.
-func (d *Service) prepared(letters []outbox.Mail) ([]store.NewMail, error) {
+func (d *Service) prepared(letters []outbox.Mail) ([]maildb.NewMail, error) {
 	if d.Mails == nil {
 		return nil, nil
 	}
-	mails := make([]store.NewMail, len(letters))
+	mails := make([]maildb.NewMail, len(letters))
 	for i := range letters {
 		var err error
 		if mails[i], err = d.Mails.Prepare(letters[i]); err != nil {
@@ -67,7 +71,7 @@ func (d *Service) prepared(letters []outbox.Mail) ([]store.NewMail, error) {
 
 // tellTicket returns the mails of a change: a customer's goes to the operator, an operator's to the
 // customer.
-func (d *Service) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
+func (d *Service) tellTicket(s *supportdb.TicketStep) ([]maildb.NewMail, error) {
 	var letters []outbox.Mail
 	switch {
 	case s.By == ticket.Operator:
@@ -81,9 +85,9 @@ func (d *Service) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
 }
 
 // reopened reports whether a change reopened a resolved or closed ticket.
-func reopened(s *store.TicketStep) bool { return s.Before.Over() && !s.Ticket.Status.Over() }
+func reopened(s *supportdb.TicketStep) bool { return s.Before.Over() && !s.Ticket.Status.Over() }
 
-func (d *Service) received(s *store.TicketStep) []outbox.Mail {
+func (d *Service) received(s *supportdb.TicketStep) []outbox.Mail {
 	said := notify.TicketReceived{
 		Reference: s.Ticket.Number.Reference(), Subject: s.Ticket.Subject, Paths: paths(s.Ticket.Evidence.Paths()),
 		Link: d.page(&s.Ticket),
@@ -91,7 +95,7 @@ func (d *Service) received(s *store.TicketStep) []outbox.Mail {
 	return letters(s, "received", said)
 }
 
-func (d *Service) toCustomer(s *store.TicketStep) []outbox.Mail {
+func (d *Service) toCustomer(s *supportdb.TicketStep) []outbox.Mail {
 	t := &s.Ticket
 	switch {
 	case t.Status == ticket.Resolved && s.Before != ticket.Resolved:
@@ -114,7 +118,7 @@ func (d *Service) toCustomer(s *store.TicketStep) []outbox.Mail {
 }
 
 // letters returns a mail about a ticket for each of its readers.
-func letters(s *store.TicketStep, why string, said notify.Mail) []outbox.Mail {
+func letters(s *supportdb.TicketStep, why string, said notify.Mail) []outbox.Mail {
 	all := make([]outbox.Mail, len(s.Readers))
 	for i, r := range s.Readers {
 		all[i] = outbox.Mail{
@@ -133,7 +137,7 @@ const newsStep = time.Hour
 // its own, and so has each answer that the operator waits for. Other replies share one mail an
 // hour, and so do reopenings without a message. What exceeds the operator's daily limit is visible
 // only at the desk.
-func (d *Service) toOperator(s *store.TicketStep) outbox.Mail {
+func (d *Service) toOperator(s *supportdb.TicketStep) outbox.Mail {
 	t := &s.Ticket
 	reference := t.Number.Reference()
 	said := notify.TicketNews{
@@ -160,7 +164,7 @@ func (d *Service) toOperator(s *store.TicketStep) outbox.Mail {
 	return outbox.Mail{Reason: "ticket/" + reference + "/" + why, To: d.Contact, Account: t.Account, Mail: mail}
 }
 
-func (d *Service) page(t *store.Ticket) string {
+func (d *Service) page(t *supportdb.Ticket) string {
 	return d.PublicURL + "/tickets/" + t.Number.Reference()
 }
 

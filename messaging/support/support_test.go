@@ -19,6 +19,9 @@ import (
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // testTimeout bounds every wait of a test.
@@ -68,8 +71,8 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) person(t *testing.T, address string) (user account.UserID, of account.ID) {
 	t.Helper()
 	user, of = account.UserID{UUID: uuid.Must(uuid.NewV7())}, account.NewID()
-	if _, err := b.Store.CreateAccount(b.ctx, store.NewAccount{
-		ID: of, Kind: store.KindOwner, Plan: plan.Free,
+	if _, err := b.Store.CreateAccount(b.ctx, accountdb.NewAccount{
+		ID: of, Kind: accountdb.KindOwner, Plan: plan.Free,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +93,10 @@ func (b *bundle) person(t *testing.T, address string) (user account.UserID, of a
 	return user, of
 }
 
-func (b *bundle) file(t *testing.T, of account.ID, by account.UserID, p ticket.Priority) store.Ticket {
+func (b *bundle) file(t *testing.T, of account.ID, by account.UserID, p ticket.Priority) supportdb.Ticket {
 	t.Helper()
-	made, _, err := b.CreateTicket(b.ctx, store.NewTicket{
-		Writer: store.Writer{Account: of, User: by, Channel: "api"}, Subject: "Slow", Message: "Why?",
+	made, _, err := b.CreateTicket(b.ctx, supportdb.NewTicket{
+		Writer: supportdb.Writer{Account: of, User: by, Channel: "api"}, Subject: "Slow", Message: "Why?",
 		Category: ticket.Question, Priority: p, At: noon,
 	})
 	if err != nil {
@@ -102,7 +105,7 @@ func (b *bundle) file(t *testing.T, of account.ID, by account.UserID, p ticket.P
 	return made
 }
 
-func (b *bundle) reply(t *testing.T, r store.TicketReply) { //nolint:gocritic // a copy does no harm
+func (b *bundle) reply(t *testing.T, r supportdb.TicketReply) { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	if _, verdict, err := b.ReplyTicket(b.ctx, r); err != nil || verdict != ticket.Moves {
 		t.Fatal(verdict, err)
@@ -147,8 +150,8 @@ func TestOperatorMail_TellsUrgentThingsEachTimeAndTheRestHourly(t *testing.T) {
 	b := setup(t)
 	ann, hers := b.person(t, "ann@buyer.example")
 	made := b.file(t, hers, ann, ticket.Low)
-	customer := store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Text: "Still.", At: noon}
-	operator := store.TicketReply{Number: made.Number, By: ticket.Operator, Text: "Now?", At: noon}
+	customer := supportdb.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Text: "Still.", At: noon}
+	operator := supportdb.TicketReply{Number: made.Number, By: ticket.Operator, Text: "Now?", At: noon}
 	for range 3 {
 		b.reply(t, customer) // the operator did not ask: these share one mail an hour
 	}
@@ -170,14 +173,20 @@ func TestTicket_ReopenedOneNotifiesTheOtherSide(t *testing.T) {
 	ann, hers := b.person(t, "ann@buyer.example")
 	made := b.file(t, hers, ann, ticket.Low)
 	for range 2 { // the operator gets one mail an hour about it
-		b.reply(t, store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Resolve: true, At: noon})
-		b.reply(t, store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Reopen: true, At: noon})
+		b.reply(t, supportdb.TicketReply{
+			Number: made.Number, Account: hers, By: ticket.Customer, Resolve: true,
+			At: noon,
+		})
+		b.reply(t, supportdb.TicketReply{
+			Number: made.Number, Account: hers, By: ticket.Customer, Reopen: true,
+			At: noon,
+		})
 	}
 	if got := b.waiting(t)["ticket_news"]; got != 2 {
 		t.Errorf("%d mails tell of a ticket that was filed, and reopened twice", got)
 	}
-	b.reply(t, store.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: noon})
-	b.reply(t, store.TicketReply{Number: made.Number, By: ticket.Operator, Reopen: true, At: noon})
+	b.reply(t, supportdb.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: noon})
+	b.reply(t, supportdb.TicketReply{Number: made.Number, By: ticket.Operator, Reopen: true, At: noon})
 	if got := b.waiting(t); got["ticket_reopened"] != 1 || got["ticket_resolved"] != 1 || got["ticket_news"] != 2 {
 		t.Errorf("when staff resolved and reopened it there are %v", got)
 	}
@@ -188,8 +197,9 @@ func TestFeedback_IsMailedToTheOperator(t *testing.T) {
 	b := setup(t)
 	ann, hers := b.person(t, "ann@buyer.example")
 	for range 25 {
-		f := store.Feedback{ID: store.NewFeedbackID(), Kind: "praise", Title: "Fast", CreatedAt: noon}
-		if _, err := b.SubmitFeedback(b.ctx, store.Writer{Account: hers, User: ann, Channel: "api"}, f); err != nil {
+		f := supportdb.Feedback{ID: supportdb.NewFeedbackID(), Kind: "praise", Title: "Fast", CreatedAt: noon}
+		if _, err := b.SubmitFeedback(b.ctx, supportdb.Writer{Account: hers, User: ann, Channel: "api"},
+			f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,17 +216,17 @@ func TestSupport_WithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	if sent, err := b.JoinWishlist(b.ctx, store.Wish{
-		ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: noon,
+	if sent, err := b.JoinWishlist(b.ctx, supportdb.Wish{
+		ID: supportdb.NewWishID(), Items: "A node", Email: email, Channel: "api", At: noon,
 	}); err != nil || sent {
 		t.Errorf("a wish gives %v, %v", sent, err)
 	}
-	if became, err := b.JoinWaitlist(b.ctx, store.Waiting{
+	if became, err := b.JoinWaitlist(b.ctx, supportdb.Waiting{
 		Email: email, Qualifier: "curious", Channel: "api", At: noon,
-	}); err != nil || became != store.JoinedNow {
+	}); err != nil || became != supportdb.JoinedNow {
 		t.Errorf("the waitlist gives %v, %v", became, err)
 	}
-	if wishes, err := b.Store.ListWishes(b.ctx, store.WishStatuses(), store.WishID{}, 2); err != nil ||
+	if wishes, err := b.Store.ListWishes(b.ctx, supportdb.WishStatuses(), supportdb.WishID{}, 2); err != nil ||
 		len(wishes) != 1 || len(b.waiting(t)) != 0 {
 		t.Errorf("there are %v, %v", wishes, err)
 	}
@@ -229,7 +239,7 @@ type letters struct {
 	all []outbox.Mail
 }
 
-func (l *letters) Prepare(letter outbox.Mail) (store.NewMail, error) {
+func (l *letters) Prepare(letter outbox.Mail) (maildb.NewMail, error) {
 	l.all = append(l.all, letter)
 	return l.Mailer.Prepare(letter)
 }
@@ -245,12 +255,12 @@ func TestWish_AnswerLinksToItsWithdrawal(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	w := store.Wish{ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: time.Now()}
+	w := supportdb.Wish{ID: supportdb.NewWishID(), Items: "A node", Email: email, Channel: "api", At: time.Now()}
 	if _, err := b.JoinWishlist(b.ctx, w); err != nil {
 		t.Fatal(err)
 	}
-	a := store.Answer{
-		Status: "talking", Reply: "When?", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now(),
+	a := supportdb.Answer{
+		Status: "talking", Reply: "When?", By: accountdb.Author{Actor: "op@host", Origin: "ops"}, At: time.Now(),
 	}
 	if _, err := b.AnswerWish(b.ctx, w.ID, a); err != nil {
 		t.Fatal(err)
@@ -291,9 +301,9 @@ func TestWaitlist_ReturningAddressIsInvitedAgain(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	by := store.Author{Actor: "op@host", Origin: "ops"}
+	by := accountdb.Author{Actor: "op@host", Origin: "ops"}
 	for times := 1; times <= 2; times++ {
-		w := store.Waiting{Email: email, Qualifier: "curious", Channel: "web", At: noon}
+		w := supportdb.Waiting{Email: email, Qualifier: "curious", Channel: "web", At: noon}
 		if _, err := b.Store.ConfirmWaiting(b.ctx, w, email.Digest(b.Hasher)); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Options of an audit. Zero values take the defaults named here.
@@ -176,7 +178,7 @@ func (a *auditor) one(ctx context.Context, id account.ID, periods []string) erro
 	if err != nil {
 		return err
 	}
-	if held.Kind == store.KindSettlement {
+	if held.Kind == accountdb.KindSettlement {
 		d, err := a.proveSettled(ctx, &held)
 		if err != nil {
 			return err
@@ -209,7 +211,7 @@ func (a *auditor) provePeriods(
 		a.found(*d)
 	}
 	for _, period := range periods {
-		d, err := a.provePeriod(ctx, store.UsagePeriod{Account: id, Period: period}, packs)
+		d, err := a.provePeriod(ctx, usagedb.UsagePeriod{Account: id, Period: period}, packs)
 		if err != nil {
 			return nil, err
 		}

@@ -9,15 +9,15 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/audit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // recordCalls writes records of charged calls that began at an instant.
 func (b *bundle) recordCalls(t *testing.T, h *holder, n int, at time.Time) {
 	t.Helper()
-	calls := make([]store.Call, n)
+	calls := make([]usagedb.Call, n)
 	for i := range calls {
-		calls[i] = store.Call{
+		calls[i] = usagedb.Call{
 			RequestID: uuid.Must(uuid.NewV7()), StartedAt: at, Account: h.Account, Key: h.Key, Chain: "eth_mainnet",
 			Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced", Outcome: "ok", HTTPStatus: 200,
 			Units: plan.Unit,

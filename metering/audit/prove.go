@@ -9,7 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // lookAgain is the interval between reads while a refund is without its charge.
@@ -17,7 +18,7 @@ const lookAgain = 500 * time.Millisecond
 
 // provePeriod returns the first difference in the books of a period, or nil. packs are the
 // account's.
-func (a *auditor) provePeriod(ctx context.Context, of store.UsagePeriod,
+func (a *auditor) provePeriod(ctx context.Context, of usagedb.UsagePeriod,
 	packs map[account.PackID]bool,
 ) (*Difference, error) {
 	again := time.NewTimer(0)
@@ -56,7 +57,7 @@ func (a *auditor) patience(ctx context.Context) context.Context {
 }
 
 // prove checks the books of a period for consistency and against each other.
-func prove(e *store.UsageEvidence, packs map[account.PackID]bool) *Difference {
+func prove(e *usagedb.UsageEvidence, packs map[account.PackID]bool) *Difference {
 	for _, identity := range []func() *Difference{
 		func() *Difference { return impossible(e.Impossible) },
 		func() *Difference { return overRefunded(e.Excess) },
@@ -75,7 +76,7 @@ func prove(e *store.UsageEvidence, packs map[account.PackID]bool) *Difference {
 	return nil
 }
 
-func impossible(line *store.UsageHour) *Difference {
+func impossible(line *usagedb.UsageHour) *Difference {
 	if line == nil {
 		return nil
 	}
@@ -101,7 +102,7 @@ func impossible(line *store.UsageHour) *Difference {
 	}
 }
 
-func overRefunded(o *store.OverRefund) *Difference {
+func overRefunded(o *usagedb.OverRefund) *Difference {
 	if o == nil {
 		return nil
 	}
@@ -123,14 +124,14 @@ func words(l *account.UsageLine) string {
 	return fmt.Sprintf("key %s, %s %s on %s", l.Key, l.Service, l.Method, l.Chain)
 }
 
-func requests(book string, t *store.PeriodTotals) *Difference {
+func requests(book string, t *usagedb.PeriodTotals) *Difference {
 	return differ(Requests, book, Side{"requests", Count(t.Requests)}, Side{
 		"billable + cache hits + refusals", Count(t.Billable + t.Hits + t.Refused),
 	})
 }
 
 // sources compares units with the sources that they were drawn from, in each book.
-func sources(e *store.UsageEvidence) *Difference {
+func sources(e *usagedb.UsageEvidence) *Difference {
 	if d := differ(Sources, "usage_periods", Side{"units", Amount(e.Totals.Units)},
 		Side{"from the plan and packs", Amount(e.Totals.PlanUnits + e.Totals.PackUnits)}); d != nil {
 		return d
@@ -146,7 +147,7 @@ func sources(e *store.UsageEvidence) *Difference {
 }
 
 // foreignPack finds units drawn from a pack that was not granted to the account.
-func foreignPack(e *store.UsageEvidence, packs map[account.PackID]bool) *Difference {
+func foreignPack(e *usagedb.UsageEvidence, packs map[account.PackID]bool) *Difference {
 	for _, source := range slices.Sorted(maps.Keys(e.BySource)) {
 		if id, pack := account.PackOf(source); pack && !packs[id] {
 			return &Difference{
@@ -159,7 +160,7 @@ func foreignPack(e *store.UsageEvidence, packs map[account.PackID]bool) *Differe
 }
 
 // doubleEntry compares the two books figure by figure.
-func doubleEntry(totals, hours *store.PeriodTotals) *Difference {
+func doubleEntry(totals, hours *usagedb.PeriodTotals) *Difference {
 	for _, f := range figures(totals, hours) {
 		if d := differ(DoubleEntry, f.name, Side{"usage_periods", f.left}, Side{"usage_hours", f.right}); d != nil {
 			return d
@@ -169,7 +170,7 @@ func doubleEntry(totals, hours *store.PeriodTotals) *Difference {
 }
 
 // rollupMismatch reports a rollup that differs from the sum of its hours.
-func rollupMismatch(u *store.RollupMismatch) *Difference {
+func rollupMismatch(u *usagedb.RollupMismatch) *Difference {
 	if u == nil {
 		return nil
 	}
@@ -189,7 +190,7 @@ func rollupMismatch(u *store.RollupMismatch) *Difference {
 
 // stated compares a closed period's statement and its later adjustments with the usage, and the
 // statement's sums with its content. Usage that the next statement adjusts is no difference.
-func stated(e *store.UsageEvidence) *Difference {
+func stated(e *usagedb.UsageEvidence) *Difference {
 	s := e.Stated
 	if s == nil {
 		return nil
@@ -216,7 +217,7 @@ type pair struct {
 	left, right Figure
 }
 
-func figures(left, right *store.PeriodTotals) []pair {
+func figures(left, right *usagedb.PeriodTotals) []pair {
 	return []pair{
 		{"requests", Count(left.Requests), Count(right.Requests)},
 		{"billable", Count(left.Billable), Count(right.Billable)},
@@ -232,7 +233,7 @@ func figures(left, right *store.PeriodTotals) []pair {
 // proveCounters compares packs and counters with the sum of usage, flushed or not. It reports the
 // first difference in the account's current period, unless that has one already. It does nothing
 // when another period is audited.
-func (a *auditor) proveCounters(ctx context.Context, held *store.Account, differing map[string]bool,
+func (a *auditor) proveCounters(ctx context.Context, held *accountdb.Account, differing map[string]bool,
 	seen *Summary,
 ) error {
 	keys, err := a.record.ListKeys(ctx, held.ID)

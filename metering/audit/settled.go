@@ -6,11 +6,12 @@ import (
 
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // proveSettled compares the units granted to a settlement's account with the settlement, and those
 // with what its net amount buys. Their use and expiry are checked with the packs of every account.
-func (a *auditor) proveSettled(ctx context.Context, held *store.Account) (*Difference, error) {
+func (a *auditor) proveSettled(ctx context.Context, held *accountdb.Account) (*Difference, error) {
 	var granted plan.Units
 	for _, p := range held.Packs {
 		granted += p.Units

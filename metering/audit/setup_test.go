@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 const patience = time.Minute
@@ -67,15 +68,16 @@ type holder struct {
 	packs []account.Pack
 }
 
-var author = store.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
+var author = accountdb.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
 
 // holder records an account on a contract with that many units per period, with packs of these
 // units, and with caps and a daily allowance that count and never refuse.
 func (b *bundle) holder(t *testing.T, quota plan.Units, packs ...plan.Units) *holder {
 	t.Helper()
 	id, key := account.NewID(), account.NewKeyID()
-	_, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: id, Kind: store.KindDoor, Plan: plan.Enterprise},
-		store.NewKey{
+	_, _, err := b.store.CreateDoorKey(b.ctx,
+		accountdb.NewAccount{ID: id, Kind: accountdb.KindDoor, Plan: plan.Enterprise},
+		accountdb.NewKey{
 			ID: key, Digest: append(key.UUID[:], key.UUID[:]...), Prefix: "cag_test", Door: account.DoorPublic,
 			Daily: account.MaxCap,
 		})
@@ -91,7 +93,7 @@ func (b *bundle) holder(t *testing.T, quota plan.Units, packs ...plan.Units) *ho
 		p := account.Pack{
 			ID: account.NewPackID(), Units: units, Expires: time.Now().AddDate(0, 1+i, 0).UTC().Truncate(time.Second),
 		}
-		if _, _, err := b.limits.GrantPack(b.ctx, store.Pack{
+		if _, _, err := b.limits.GrantPack(b.ctx, accountdb.Pack{
 			Pack: p, Account: id, Kind: "pack_s", Origin: p.ID.String(), GrantedAt: time.Now(),
 		}, author); err != nil {
 			t.Fatal(err)
@@ -99,14 +101,14 @@ func (b *bundle) holder(t *testing.T, quota plan.Units, packs ...plan.Units) *ho
 		h.packs = append(h.packs, p)
 	}
 	caps := map[account.Service]plan.Units{account.RPC: account.MaxCap}
-	if _, err := b.store.ChangeAccount(b.ctx, id, "test", author, func(a *store.Account) error {
+	if _, err := b.store.ChangeAccount(b.ctx, id, "test", author, func(a *accountdb.Account) error {
 		a.Custom = &account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 1_000_000, Per: time.Second}}
 		a.Services.Caps = caps
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.store.ChangeKey(b.ctx, key, "test", author, func(k *store.Key, _ store.Account) error {
+	if _, _, err := b.store.ChangeKey(b.ctx, key, "test", author, func(k *accountdb.Key, _ accountdb.Account) error {
 		k.MonthlyCap, k.Services.Caps = account.MaxCap, caps
 		return nil
 	}); err != nil {

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // page is how many accounts or periods one query reads.
@@ -22,7 +22,7 @@ func (a *auditor) walk(ctx context.Context, visit func(account.ID, []string) err
 		}
 		return ids, err
 	}}
-	periods := &pages[store.UsagePeriod]{next: func(last store.UsagePeriod) ([]store.UsagePeriod, error) {
+	periods := &pages[usagedb.UsagePeriod]{next: func(last usagedb.UsagePeriod) ([]usagedb.UsagePeriod, error) {
 		return a.record.ListUsagePeriods(ctx, last, page)
 	}}
 	for {
@@ -66,7 +66,7 @@ func (a *auditor) walk(ctx context.Context, visit func(account.ID, []string) err
 // periodsOf returns the periods of one account to audit.
 func (a *auditor) periodsOf(ctx context.Context, id account.ID) ([]string, error) {
 	var of []string
-	last := store.UsagePeriod{Account: id}
+	last := usagedb.UsagePeriod{Account: id}
 	for {
 		found, err := a.record.ListUsagePeriods(ctx, last, page)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/metering/flush"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 func TestFlusher_KilledBeforeTheDropCountsLatenciesOnce(t *testing.T) {
@@ -46,7 +47,7 @@ func TestFlusher_KilledBeforeTheDropCountsLatenciesOnce(t *testing.T) {
 		must(book.Close(ctx))
 	}
 	recorded := func() account.Latency {
-		all, err := s.Latency(ctx, store.LatencyQuery{
+		all, err := s.Latency(ctx, usagedb.LatencyQuery{
 			Account: subject.Account, Since: since, Until: since.Add(time.Hour),
 		})
 		must(err)

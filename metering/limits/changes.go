@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // A change is committed to PostgreSQL first, then put in force, and only then answered. When the
@@ -18,13 +18,13 @@ import (
 
 // SetStatus makes an account active or suspended.
 func (f *Limits) SetStatus(ctx context.Context, id account.ID, status account.Status,
-	by store.Author,
-) (store.Account, error) {
+	by accountdb.Author,
+) (accountdb.Account, error) {
 	action := "suspend_account"
 	if status == account.Active {
 		action = "resume_account"
 	}
-	return f.changeAccount(ctx, id, action, by, func(a *store.Account) error {
+	return f.changeAccount(ctx, id, action, by, func(a *accountdb.Account) error {
 		a.Status = status
 		return nil
 	})
@@ -32,9 +32,11 @@ func (f *Limits) SetStatus(ctx context.Context, id account.ID, status account.St
 
 // SetPlan moves an account to a plan. Its period and what was used of it continue. The figures of a
 // contract end with the Enterprise plan.
-func (f *Limits) SetPlan(ctx context.Context, id account.ID, p plan.Plan, by store.Author) (store.Account, error) {
-	return f.changeAccount(ctx, id, "set_plan", by, func(a *store.Account) error {
-		if a.Kind == store.KindSettlement {
+func (f *Limits) SetPlan(ctx context.Context, id account.ID, p plan.Plan,
+	by accountdb.Author,
+) (accountdb.Account, error) {
+	return f.changeAccount(ctx, id, "set_plan", by, func(a *accountdb.Account) error {
+		if a.Kind == accountdb.KindSettlement {
 			return paidByTheCall()
 		}
 		a.Plan, a.NextPlan, a.NextPlanFrom = p.Key, "", time.Time{}
@@ -47,13 +49,13 @@ func (f *Limits) SetPlan(ctx context.Context, id account.ID, p plan.Plan, by sto
 
 // SetEnterprise puts an account on the Enterprise plan with the figures of its contract.
 func (f *Limits) SetEnterprise(ctx context.Context, id account.ID, c account.Custom,
-	by store.Author,
-) (store.Account, error) {
+	by accountdb.Author,
+) (accountdb.Account, error) {
 	if refusal := c.Check(); refusal != nil {
-		return store.Account{}, refusal
+		return accountdb.Account{}, refusal
 	}
-	return f.changeAccount(ctx, id, "set_enterprise", by, func(a *store.Account) error {
-		if a.Kind == store.KindSettlement {
+	return f.changeAccount(ctx, id, "set_enterprise", by, func(a *accountdb.Account) error {
+		if a.Kind == accountdb.KindSettlement {
 			return paidByTheCall()
 		}
 		a.Plan, a.Custom, a.NextPlan, a.NextPlanFrom = plan.Enterprise, &c, "", time.Time{}
@@ -69,18 +71,20 @@ func paidByTheCall() error {
 }
 
 // SetCycle makes an account's periods follow a subscription, or calendar months when c is zero.
-func (f *Limits) SetCycle(ctx context.Context, id account.ID, c plan.Cycle, by store.Author) (store.Account, error) {
+func (f *Limits) SetCycle(ctx context.Context, id account.ID, c plan.Cycle,
+	by accountdb.Author,
+) (accountdb.Account, error) {
 	switch {
 	case c.Ends.IsZero(): // goes on
 	case c.Anchor.IsZero():
-		return store.Account{}, fault.New(fault.FieldRefused,
+		return accountdb.Account{}, fault.New(fault.FieldRefused,
 			"cycle_ends comes without cycle_anchor. Give both, or neither for calendar months.")
 	case c.Ends.Before(c.Anchor):
-		return store.Account{}, fault.New(fault.FieldRefused,
+		return accountdb.Account{}, fault.New(fault.FieldRefused,
 			"cycle_ends %s lies before cycle_anchor %s. Give an end at or after the begin.",
 			c.Ends.UTC().Format(time.RFC3339Nano), c.Anchor.UTC().Format(time.RFC3339Nano))
 	}
-	return f.changeAccount(ctx, id, "set_cycle", by, func(a *store.Account) error {
+	return f.changeAccount(ctx, id, "set_cycle", by, func(a *accountdb.Account) error {
 		a.Cycle = c
 		return nil
 	})
@@ -88,9 +92,9 @@ func (f *Limits) SetCycle(ctx context.Context, id account.ID, c plan.Cycle, by s
 
 // ConfigureAccount changes the service switches and caps of an account.
 func (f *Limits) ConfigureAccount(ctx context.Context, id account.ID, s account.Settings,
-	by store.Author,
-) (store.Account, error) {
-	return f.changeAccount(ctx, id, "configure_account", by, func(a *store.Account) error {
+	by accountdb.Author,
+) (accountdb.Account, error) {
+	return f.changeAccount(ctx, id, "configure_account", by, func(a *accountdb.Account) error {
 		services, refusal := s.ForAccount(a.Services)
 		if refusal != nil {
 			return refusal
@@ -102,11 +106,11 @@ func (f *Limits) ConfigureAccount(ctx context.Context, id account.ID, s account.
 
 // GrantPack grants a pack to an account, once per origin. It reports false when it was granted
 // before.
-func (f *Limits) GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, bool, error) {
+func (f *Limits) GrantPack(ctx context.Context, p accountdb.Pack, by accountdb.Author) (accountdb.Pack, bool, error) {
 	epoch := f.store.Epoch()
 	granted, owner, fresh, err := f.store.GrantPack(ctx, p, by)
 	if err != nil {
-		return store.Pack{}, false, err
+		return accountdb.Pack{}, false, err
 	}
 	return granted, fresh, f.inForce(ctx, epoch, &owner, nil)
 }
@@ -114,7 +118,9 @@ func (f *Limits) GrantPack(ctx context.Context, p store.Pack, by store.Author) (
 // VoidPack voids what is left of the pack that was granted for an origin. It reports false when the
 // pack was void before. After it returns without an error, no process draws on the pack any more.
 // It returns store.ErrNotFound when nothing was granted for the origin.
-func (f *Limits) VoidPack(ctx context.Context, origin, reason string, by store.Author) (store.Pack, bool, error) {
+func (f *Limits) VoidPack(ctx context.Context, origin, reason string,
+	by accountdb.Author,
+) (accountdb.Pack, bool, error) {
 	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
 	if err != nil {
 		at = f.now()
@@ -122,7 +128,7 @@ func (f *Limits) VoidPack(ctx context.Context, origin, reason string, by store.A
 	epoch := f.store.Epoch()
 	voided, owner, fresh, err := f.store.VoidPack(ctx, origin, reason, at, by)
 	if err != nil {
-		return store.Pack{}, false, err
+		return accountdb.Pack{}, false, err
 	}
 	return voided, fresh, f.inForce(ctx, epoch, &owner, nil)
 }
@@ -132,13 +138,13 @@ func (f *Limits) VoidPack(ctx context.Context, origin, reason string, by store.A
 //
 //nolint:gocritic // a copy does no harm
 func (f *Limits) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
-	by store.Author,
-) (store.Account, error) {
+	by accountdb.Author,
+) (accountdb.Account, error) {
 	if by.At.IsZero() {
 		by.At = f.now()
 	}
-	return f.changeAccount(ctx, id, "entitle", by, func(a *store.Account) error {
-		if a.Kind == store.KindSettlement {
+	return f.changeAccount(ctx, id, "entitle", by, func(a *accountdb.Account) error {
+		if a.Kind == accountdb.KindSettlement {
 			return paidByTheCall()
 		}
 		a.Cycle = e.Cycle
@@ -151,8 +157,8 @@ func (f *Limits) Entitle(ctx context.Context, id account.ID, e subscription.Enti
 
 // RevokeKey revokes a key for good: after it returns without an error, no process admits a call of
 // the key. It is idempotent; a repeated call returns only once the first one is in force.
-func (f *Limits) RevokeKey(ctx context.Context, id account.KeyID, by store.Author) (store.Key, error) {
-	return f.changeKey(ctx, id, "revoke_key", by, func(k *store.Key, _ store.Account) error {
+func (f *Limits) RevokeKey(ctx context.Context, id account.KeyID, by accountdb.Author) (accountdb.Key, error) {
+	return f.changeKey(ctx, id, "revoke_key", by, func(k *accountdb.Key, _ accountdb.Account) error {
 		k.Status = account.Revoked
 		return nil
 	})
@@ -161,13 +167,13 @@ func (f *Limits) RevokeKey(ctx context.Context, id account.KeyID, by store.Autho
 // ConfigureKey changes the monthly cap, the service switches and the service caps of a key. None
 // may be wider than its account's.
 func (f *Limits) ConfigureKey(ctx context.Context, id account.KeyID, s account.Settings,
-	by store.Author,
-) (store.Key, error) {
+	by accountdb.Author,
+) (accountdb.Key, error) {
 	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
 	if err != nil {
 		at = f.now() // the change is saved all the same; the meter uses its own clock
 	}
-	return f.changeKey(ctx, id, "configure_key", by, func(k *store.Key, owner store.Account) error {
+	return f.changeKey(ctx, id, "configure_key", by, func(k *accountdb.Key, owner accountdb.Account) error {
 		bounds, err := around(&owner, at)
 		if err != nil {
 			return err
@@ -183,7 +189,7 @@ func (f *Limits) ConfigureKey(ctx context.Context, id account.KeyID, s account.S
 
 // around returns the bounds for the fences of an account's keys: what a period includes, plus the
 // packs that can be drawn at that time.
-func around(owner *store.Account, at time.Time) (account.Around, error) {
+func around(owner *accountdb.Account, at time.Time) (account.Around, error) {
 	terms, err := owner.Terms()
 	if err != nil {
 		return account.Around{}, err
@@ -200,24 +206,24 @@ func around(owner *store.Account, at time.Time) (account.Around, error) {
 	return a, nil
 }
 
-func (f *Limits) changeAccount(ctx context.Context, id account.ID, action string, by store.Author,
-	change func(*store.Account) error,
-) (store.Account, error) {
+func (f *Limits) changeAccount(ctx context.Context, id account.ID, action string, by accountdb.Author,
+	change func(*accountdb.Account) error,
+) (accountdb.Account, error) {
 	epoch := f.store.Epoch()
 	a, err := f.store.ChangeAccount(ctx, id, action, by, change)
 	if err != nil {
-		return store.Account{}, refusalOr(err)
+		return accountdb.Account{}, refusalOr(err)
 	}
 	return a, f.inForce(ctx, epoch, &a, nil)
 }
 
-func (f *Limits) changeKey(ctx context.Context, id account.KeyID, action string, by store.Author,
-	change func(*store.Key, store.Account) error,
-) (store.Key, error) {
+func (f *Limits) changeKey(ctx context.Context, id account.KeyID, action string, by accountdb.Author,
+	change func(*accountdb.Key, accountdb.Account) error,
+) (accountdb.Key, error) {
 	epoch := f.store.Epoch()
 	k, owner, err := f.store.ChangeKey(ctx, id, action, by, change)
 	if err != nil {
-		return store.Key{}, refusalOr(err)
+		return accountdb.Key{}, refusalOr(err)
 	}
 	return k, f.inForce(ctx, epoch, &owner, &k)
 }
@@ -235,7 +241,7 @@ const pushTimeout = 3 * time.Second
 
 // inForce pushes a change of a key, or of the account when key is nil. It continues when ctx is
 // cancelled.
-func (f *Limits) inForce(ctx context.Context, epoch int64, owner *store.Account, key *store.Key) error {
+func (f *Limits) inForce(ctx context.Context, epoch int64, owner *accountdb.Account, key *accountdb.Key) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushTimeout)
 	defer cancel()
 	if err := f.push(ctx, epoch, owner, key); err != nil {
@@ -247,7 +253,7 @@ func (f *Limits) inForce(ctx context.Context, epoch int64, owner *store.Account,
 // push puts a version in force, reads it back, and removes it from the due pushes. If that removal
 // fails, the version is pushed once more, which does no harm. epoch is the record's, read before
 // the version.
-func (f *Limits) push(ctx context.Context, epoch int64, owner *store.Account, key *store.Key) error {
+func (f *Limits) push(ctx context.Context, epoch int64, owner *accountdb.Account, key *accountdb.Key) error {
 	projection, err := f.project(ctx, epoch, owner)
 	if err != nil {
 		return err
@@ -302,11 +308,11 @@ func (f *Limits) PushDue(ctx context.Context) (int, error) {
 	return pushed, errors.Join(append(failed, f.store.ForgetPushes(ctx))...)
 }
 
-func (f *Limits) pushOne(ctx context.Context, d store.Push) error {
+func (f *Limits) pushOne(ctx context.Context, d accountdb.Push) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
 	epoch := f.store.Epoch()
-	var key *store.Key
+	var key *accountdb.Key
 	if !d.Key.IsZero() {
 		k, err := f.store.LoadKey(ctx, d.Key)
 		if err != nil {
@@ -326,7 +332,7 @@ func (f *Limits) pushOne(ctx context.Context, d store.Push) error {
 
 // pushMoved marks a key as moved in the account that it left. Accounts of one shard share the key's
 // projection, so the new account's projection shows the move there.
-func (f *Limits) pushMoved(ctx context.Context, epoch int64, from account.ID, key *store.Key) error {
+func (f *Limits) pushMoved(ctx context.Context, epoch int64, from account.ID, key *accountdb.Key) error {
 	if account.Shard(from) == account.Shard(key.Account) {
 		_ = f.store.DonePush(ctx, from, key.ID, key.Version)
 		return nil

@@ -20,9 +20,10 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
-var author = store.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
+var author = accountdb.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
 
 func TestPush_FailedOneIsSaidNotToBeInForceAndRetried(t *testing.T) {
 	t.Parallel()
@@ -76,10 +77,11 @@ func TestPush_OfAProcessThatDiedIsMadeByAnother(t *testing.T) {
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
 	s := b.identify(t, h)
 	b.admit(t, s, charge(1))
-	if _, _, err := b.store.ChangeKey(b.ctx, h.key.ID, "revoke_key", author, func(k *store.Key, _ store.Account) error {
-		k.Status = account.Revoked
-		return nil
-	}); err != nil {
+	if _, _, err := b.store.ChangeKey(b.ctx, h.key.ID, "revoke_key", author,
+		func(k *accountdb.Key, _ accountdb.Account) error {
+			k.Status = account.Revoked
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	if a := b.admit(t, s, charge(1)); !a.Admitted {
@@ -320,7 +322,7 @@ func TestPack_GrantedOneIsDrawnAtOnce(t *testing.T) {
 	}
 	id := account.NewPackID()
 	for range 2 {
-		_, _, err := b.limits.GrantPack(b.ctx, store.Pack{
+		_, _, err := b.limits.GrantPack(b.ctx, accountdb.Pack{
 			Pack:    account.Pack{ID: id, Units: 3 * plan.Unit, Expires: b.clock.Now().AddDate(1, 0, 0)},
 			Account: h.account.ID, Kind: "pack_s", Origin: "test", GrantedAt: b.clock.Now(),
 		}, author)
@@ -400,10 +402,10 @@ func TestCycle_ImpossibleIsRefusedAndOneToTheNanosecondIsSetOnce(t *testing.T) {
 // rich is a record in which an account's packs have the largest possible numbers.
 type rich struct{ *store.Store }
 
-func (r rich) ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author,
-	change func(*store.Key, store.Account) error,
-) (store.Key, store.Account, error) {
-	return r.Store.ChangeKey(ctx, id, action, by, func(k *store.Key, owner store.Account) error {
+func (r rich) ChangeKey(ctx context.Context, id account.KeyID, action string, by accountdb.Author,
+	change func(*accountdb.Key, accountdb.Account) error,
+) (accountdb.Key, accountdb.Account, error) {
+	return r.Store.ChangeKey(ctx, id, action, by, func(k *accountdb.Key, owner accountdb.Account) error {
 		for range 2 {
 			owner.Packs = append(owner.Packs, account.Pack{
 				Units: math.MaxInt64, Expires: time.Now().AddDate(100, 0, 0),
@@ -439,16 +441,17 @@ func TestPush_ImpossibleOneKeepsNoOtherWaiting(t *testing.T) {
 	stuck, h := b.holder(t, plan.Enterprise, account.Unlimited), b.holder(t, plan.Enterprise, account.Unlimited)
 	s := b.identify(t, h)
 	b.admit(t, s, charge(1))
-	if _, err := b.store.ChangeAccount(b.ctx, stuck.account.ID, "set_plan", author, func(a *store.Account) error {
+	if _, err := b.store.ChangeAccount(b.ctx, stuck.account.ID, "set_plan", author, func(a *accountdb.Account) error {
 		a.Plan = "platinum" // of a later version
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.store.ChangeKey(b.ctx, h.key.ID, "revoke_key", author, func(k *store.Key, _ store.Account) error {
-		k.Status = account.Revoked
-		return nil
-	}); err != nil {
+	if _, _, err := b.store.ChangeKey(b.ctx, h.key.ID, "revoke_key", author,
+		func(k *accountdb.Key, _ accountdb.Account) error {
+			k.Status = account.Revoked
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	b.due(t)
@@ -508,9 +511,9 @@ func TestPack_KnownToBeUsedUpIsNotInTheProjection(t *testing.T) {
 	if _, err := b.limits.SetEnterprise(b.ctx, h.account.ID, custom, author); err != nil {
 		t.Fatal(err)
 	}
-	var packs []store.Pack
+	var packs []accountdb.Pack
 	for i := range 3 {
-		p, _, err := b.limits.GrantPack(b.ctx, store.Pack{
+		p, _, err := b.limits.GrantPack(b.ctx, accountdb.Pack{
 			Pack:    account.Pack{ID: account.NewPackID(), Units: plan.Unit, Expires: b.clock.Now().AddDate(1, 0, i)},
 			Account: h.account.ID, Kind: "pack_s", Origin: fmt.Sprint("test ", i), GrantedAt: b.clock.Now(),
 		}, author)

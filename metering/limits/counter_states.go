@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // CounterState is a counter of a fence, with its value in the meter and the sum of its usage lines.
@@ -37,7 +37,7 @@ const maxCompared = 200
 // lines, flushed and unflushed. Calls may continue meanwhile: it reads again when a flush came in
 // between. Counters that the meter does not keep are left out, except packs, unless all is set. It
 // changes nothing.
-func (f *Limits) CounterStates(ctx context.Context, a *store.Account, keys []store.Key,
+func (f *Limits) CounterStates(ctx context.Context, a *accountdb.Account, keys []accountdb.Key,
 	all bool,
 ) (CounterStates, error) {
 	terms, err := a.Terms()
@@ -66,7 +66,7 @@ func (f *Limits) CounterStates(ctx context.Context, a *store.Account, keys []sto
 }
 
 // askedByAccount returns the counters of the account's own fences.
-func askedByAccount(a *store.Account, terms account.Terms, period string) []CounterState {
+func askedByAccount(a *accountdb.Account, terms account.Terms, period string) []CounterState {
 	var asked []CounterState
 	switch quota, ceiling := terms.Quota(), terms.Plan.SoftCeiling(); {
 	case quota != account.Unlimited:
@@ -92,7 +92,7 @@ func askedByAccount(a *store.Account, terms account.Terms, period string) []Coun
 }
 
 // askedByKey returns the counters of a key's fences.
-func askedByKey(k *store.Key, period string, at time.Time) []CounterState {
+func askedByKey(k *accountdb.Key, period string, at time.Time) []CounterState {
 	var asked []CounterState
 	if k.MonthlyCap > 0 {
 		asked = append(asked, CounterState{Counter: account.Counter{Period: period, Key: k.ID}, Limit: k.MonthlyCap})

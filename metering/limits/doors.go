@@ -8,7 +8,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // Binding, adopting and claiming are changes like any other. A key that moves to another account
@@ -20,10 +21,10 @@ import (
 // once the first binding is in force.
 //
 //nolint:gocritic // a copy does no harm
-func (f *Limits) BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error) {
+func (f *Limits) BindKey(ctx context.Context, b accountdb.Binding, by accountdb.Author) (accountdb.Bound, error) {
 	bound, err := f.store.BindKey(ctx, b, by)
 	if err != nil {
-		return store.Bound{}, refusalOr(err)
+		return accountdb.Bound{}, refusalOr(err)
 	}
 	return bound, f.Enforce(ctx, bound.Key.ID)
 }
@@ -31,12 +32,13 @@ func (f *Limits) BindKey(ctx context.Context, b store.Binding, by store.Author) 
 // AdoptKey moves a key to an owner's account. After it returns without an error, every call of the
 // key counts there, in all processes. It is idempotent: a repeated call queues no mail, and returns
 // only once the first adoption is in force.
-func (f *Limits) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author,
-	mails ...store.NewMail,
-) (store.Adopted, error) {
+func (f *Limits) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID,
+	by accountdb.Author,
+	mails ...maildb.NewMail,
+) (accountdb.Adopted, error) {
 	adopted, err := f.store.AdoptKey(ctx, id, to, user, by, mails...)
 	if err != nil {
-		return store.Adopted{}, refusalOr(err)
+		return accountdb.Adopted{}, refusalOr(err)
 	}
 	return adopted, f.Enforce(ctx, id)
 }
@@ -49,19 +51,19 @@ const DefaultAgentCap = 50_000 * plan.Unit
 // less. After it returns without an error, the previous key is refused everywhere.
 //
 //nolint:gocritic // a copy does no harm
-func (f *Limits) ClaimAgent(ctx context.Context, c store.Claim, settings account.Settings,
-	by store.Author,
-) (store.Claimed, error) {
+func (f *Limits) ClaimAgent(ctx context.Context, c accountdb.Claim, settings account.Settings,
+	by accountdb.Author,
+) (accountdb.Claimed, error) {
 	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
 	if err != nil {
 		at = f.now()
 	}
 	//nolint:gocritic // a copy does no harm
-	claimed, err := f.store.ClaimAgent(ctx, c, by, func(owner store.Account) (plan.Units, error) {
+	claimed, err := f.store.ClaimAgent(ctx, c, by, func(owner accountdb.Account) (plan.Units, error) {
 		return agentCap(&owner, settings, at)
 	})
 	if err != nil {
-		return store.Claimed{}, refusalOr(err)
+		return accountdb.Claimed{}, refusalOr(err)
 	}
 	if claimed.Before.IsZero() {
 		return claimed, f.Enforce(ctx, claimed.Agent.Key.ID)
@@ -69,7 +71,7 @@ func (f *Limits) ClaimAgent(ctx context.Context, c store.Claim, settings account
 	return claimed, f.Enforce(ctx, claimed.Agent.Key.ID, claimed.Before)
 }
 
-func agentCap(owner *store.Account, settings account.Settings, at time.Time) (plan.Units, error) {
+func agentCap(owner *accountdb.Account, settings account.Settings, at time.Time) (plan.Units, error) {
 	bounds, err := around(owner, at)
 	if err != nil {
 		return 0, err

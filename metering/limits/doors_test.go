@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // doorKey makes a key as POST /keys does.
@@ -50,8 +51,8 @@ func (b *bundle) doorKeyIn(t *testing.T, shard int) *holder {
 	for account.Shard(id) != shard {
 		id = account.NewID()
 	}
-	a, k, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: id, Kind: store.KindDoor, Plan: plan.Door1},
-		store.NewKey{
+	a, k, err := b.store.CreateDoorKey(b.ctx, accountdb.NewAccount{ID: id, Kind: accountdb.KindDoor, Plan: plan.Door1},
+		accountdb.NewKey{
 			ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic,
 			Daily: plan.Must(plan.Door1).DailyQuota(),
 		})
@@ -69,7 +70,7 @@ func (b *bundle) owner(t *testing.T, planKey string) account.ID {
 
 func (b *bundle) ownerAs(t *testing.T, id account.ID, planKey string) account.ID {
 	t.Helper()
-	a, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: planKey})
+	a, err := b.store.CreateAccount(b.ctx, accountdb.NewAccount{ID: id, Kind: accountdb.KindOwner, Plan: planKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +79,8 @@ func (b *bundle) ownerAs(t *testing.T, id account.ID, planKey string) account.ID
 
 func someWallet(n byte) wallet.Address { return wallet.Address{0xaa, n} }
 
-func binding(h *holder, of byte) store.Binding {
-	return store.Binding{Key: h.key.ID, Address: someWallet(of), Message: "a message that was signed"}
+func binding(h *holder, of byte) accountdb.Binding {
+	return accountdb.Binding{Key: h.key.ID, Address: someWallet(of), Message: "a message that was signed"}
 }
 
 func refusedWith(t *testing.T, what string, err error, want fault.Reason) {
@@ -112,7 +113,7 @@ func (b *bundle) two(t *testing.T, h *holder) []one {
 func (b *bundle) charged(t *testing.T, of account.ID) plan.Units {
 	t.Helper()
 	b.flushAll(t)
-	_, units := b.recorded(t, &holder{account: store.Account{ID: of}})
+	_, units := b.recorded(t, &holder{account: accountdb.Account{ID: of}})
 	return units
 }
 
@@ -129,7 +130,7 @@ func TestBind_BoundKeyHasItsWalletsFencesInEveryProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bound.Key.Door != account.DoorWallet || bound.Account.Kind != store.KindWallet ||
+	if bound.Key.Door != account.DoorWallet || bound.Account.Kind != accountdb.KindWallet ||
 		bound.Account.Plan != plan.WalletBound ||
 		bound.Account.ID != h.account.ID || bound.Key.Daily != account.Unlimited || !bound.Key.Adoptable {
 		t.Errorf("bound as %+v", bound)
@@ -528,18 +529,18 @@ func TestDoors_UnpushedMoveIsInForceOnceTheMeterAnswers(t *testing.T) {
 }
 
 // claim returns a claim by a wallet, with a key of its own.
-func (b *bundle) claim(t *testing.T, id account.ID) (store.Claim, *holder) {
+func (b *bundle) claim(t *testing.T, id account.ID) (accountdb.Claim, *holder) {
 	t.Helper()
 	key, err := account.MintKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	digest := key.Digest(b.hasher)
-	c := store.Claim{
+	c := accountdb.Claim{
 		Account: id, Address: someWallet(1), Name: "scout", Message: "a message that was signed",
 		Key: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(),
 	}
-	return c, &holder{text: key.Reveal(), key: store.Key{ID: c.Key}}
+	return c, &holder{text: key.Reveal(), key: accountdb.Key{ID: c.Key}}
 }
 
 func TestClaim_RepeatedGivesAFreshKeyAndEndsTheOldOne(t *testing.T) {
@@ -656,7 +657,7 @@ func TestAdopt_FullAccountTakesNoKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fill(store.MaxKeys - 1) // with the agent's
+	fill(accountdb.MaxKeys - 1) // with the agent's
 	adopt := func() error {
 		_, err := b.limits.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author)
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // What is bought is in force when Entitle returns: used units count in a larger plan, and the meter
@@ -85,8 +85,8 @@ func TestEntitlement_VoidPackIsDrawnNoMore(t *testing.T) {
 	}
 	subject := b.identify(t, h)
 	now := b.now(t)
-	grant := func() (store.Pack, bool) {
-		p, fresh, err := b.limits.GrantPack(b.ctx, store.Pack{
+	grant := func() (accountdb.Pack, bool) {
+		p, fresh, err := b.limits.GrantPack(b.ctx, accountdb.Pack{
 			Pack:    account.Pack{ID: account.NewPackID(), Units: 100_000 * plan.Unit, Expires: now.AddDate(1, 0, 0)},
 			Account: h.account.ID, Kind: "pack_s", Origin: "payment/pi_1", GrantedAt: now,
 		}, author)

@@ -19,6 +19,10 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/maildb"
+	"github.com/chainaccess/gateway/store/paymentdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Record is what Limits needs of PostgreSQL. Its methods are documented in package store.
@@ -26,33 +30,35 @@ type Record interface {
 	Epoch() int64
 	ReadDeployment(ctx context.Context) (store.Deployment, error)
 	FindIdentity(ctx context.Context, digest []byte) (account.Identity, error)
-	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
-	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
+	LoadAccount(ctx context.Context, id account.ID) (accountdb.Account, error)
+	LoadKey(ctx context.Context, id account.KeyID) (accountdb.Key, error)
 	SumCounters(ctx context.Context, id account.ID,
-		counters []account.Counter) ([]plan.Units, []store.FlushEntry, error)
-	CreateDoorKey(ctx context.Context, a store.NewAccount, k store.NewKey) (store.Account, store.Key, error)
-	AddKey(ctx context.Context, k *store.NewKey, by store.Author,
-		check func(owner store.Account, active int64) error) (store.Key, error)
-	ChangeAccount(ctx context.Context, id account.ID, action string, by store.Author,
-		change func(*store.Account) error) (store.Account, error)
-	ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author,
-		change func(*store.Key, store.Account) error) (store.Key, store.Account, error)
-	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, store.Account, bool, error)
+		counters []account.Counter) ([]plan.Units, []usagedb.FlushEntry, error)
+	CreateDoorKey(ctx context.Context, a accountdb.NewAccount,
+		k accountdb.NewKey) (accountdb.Account, accountdb.Key, error)
+	AddKey(ctx context.Context, k *accountdb.NewKey, by accountdb.Author,
+		check func(owner accountdb.Account, active int64) error) (accountdb.Key, error)
+	ChangeAccount(ctx context.Context, id account.ID, action string, by accountdb.Author,
+		change func(*accountdb.Account) error) (accountdb.Account, error)
+	ChangeKey(ctx context.Context, id account.KeyID, action string, by accountdb.Author,
+		change func(*accountdb.Key, accountdb.Account) error) (accountdb.Key, accountdb.Account, error)
+	GrantPack(ctx context.Context, p accountdb.Pack,
+		by accountdb.Author) (accountdb.Pack, accountdb.Account, bool, error)
 	VoidPack(ctx context.Context, origin, reason string, at time.Time,
-		by store.Author) (store.Pack, store.Account, bool, error)
-	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
-	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author,
-		mails ...store.NewMail) (store.Adopted, error)
-	ClaimAgent(ctx context.Context, c store.Claim, by store.Author,
-		within func(store.Account) (plan.Units, error)) (store.Claimed, error)
-	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
-	RotateCredential(ctx context.Context, r *store.Rotation) (store.Settlement, account.KeyID, error)
+		by accountdb.Author) (accountdb.Pack, accountdb.Account, bool, error)
+	BindKey(ctx context.Context, b accountdb.Binding, by accountdb.Author) (accountdb.Bound, error)
+	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by accountdb.Author,
+		mails ...maildb.NewMail) (accountdb.Adopted, error)
+	ClaimAgent(ctx context.Context, c accountdb.Claim, by accountdb.Author,
+		within func(accountdb.Account) (plan.Units, error)) (accountdb.Claimed, error)
+	GrantSettlement(ctx context.Context, g paymentdb.Grant) (paymentdb.Settlement, error)
+	RotateCredential(ctx context.Context, r *paymentdb.Rotation) (paymentdb.Settlement, account.KeyID, error)
 	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, at time.Time,
-		by store.Author) (store.Settlement, error)
-	ListPushesOfKey(ctx context.Context, id account.KeyID) ([]store.Push, error)
-	ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]store.Push, error)
+		by accountdb.Author) (paymentdb.Settlement, error)
+	ListPushesOfKey(ctx context.Context, id account.KeyID) ([]accountdb.Push, error)
+	ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]accountdb.Push, error)
 	DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error
-	DelayPush(ctx context.Context, p store.Push) error
+	DelayPush(ctx context.Context, p accountdb.Push) error
 	ForgetPushes(ctx context.Context) error
 	AddLostCalls(ctx context.Context, calls []account.LostCall) (dropped []account.LostCall, err error)
 	ListLostCalls(ctx context.Context, after *account.LostCall, limit int) ([]account.LostCall, error)
@@ -221,7 +227,7 @@ func (f *Limits) loadKey(ctx context.Context, s *meter.Subject) error {
 
 // project returns the account's projection at the meter's time. epoch is the record's, read before
 // the account.
-func (f *Limits) project(ctx context.Context, epoch int64, a *store.Account) (account.AccountLimits, error) {
+func (f *Limits) project(ctx context.Context, epoch int64, a *accountdb.Account) (account.AccountLimits, error) {
 	at, err := f.meter.NowOf(ctx, a.ID)
 	if err != nil {
 		return account.AccountLimits{}, fmt.Errorf("read the meter's time: %w", err)
@@ -232,7 +238,7 @@ func (f *Limits) project(ctx context.Context, epoch int64, a *store.Account) (ac
 }
 
 // keyOf returns the key's projection.
-func keyOf(epoch int64, k *store.Key) account.KeyLimits {
+func keyOf(epoch int64, k *accountdb.Key) account.KeyLimits {
 	projection := k.Fences()
 	projection.Epoch = epoch
 	return projection
@@ -300,7 +306,7 @@ func (f *Limits) trySeed(ctx context.Context, s *meter.Subject, missing *meter.A
 }
 
 // catchUp puts the recorded fences of an account and a key in force.
-func (f *Limits) catchUp(ctx context.Context, epoch int64, a *store.Account, k *store.Key) error {
+func (f *Limits) catchUp(ctx context.Context, epoch int64, a *accountdb.Account, k *accountdb.Key) error {
 	projection, err := f.project(ctx, epoch, a)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // mute is a connection that, while switched on, swallows a reply and closes.
@@ -208,7 +208,7 @@ func TestReclaim_NamesWhoseCallsFoundNoRoom(t *testing.T) {
 	b.admit(t, s, charge(plan.Unit))
 	if _, err := b.db.Exec(b.ctx,
 		`INSERT INTO lost_calls (nonce, account_id, units, key_id, service, line, mark, not_after)
-SELECT 'other' || n, gen_random_uuid(), 0, gen_random_uuid(), 'rpc', '', 'mark', now() FROM generate_series(1, $1::int) AS n`, store.MaxLostCalls); err != nil {
+SELECT 'other' || n, gen_random_uuid(), 0, gen_random_uuid(), 'rpc', '', 'mark', now() FROM generate_series(1, $1::int) AS n`, usagedb.MaxLostCalls); err != nil {
 		t.Fatal(err)
 	}
 	f, lose := b.behindMute(t)

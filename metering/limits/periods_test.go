@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // turning returns a cycle whose current period ends at boundary, with the names of the periods
@@ -185,7 +185,7 @@ func (b *bundle) usage(t *testing.T, h *holder, period string) usage {
 func (b *bundle) grant(t *testing.T, h *holder, units plan.Units, expires time.Time) account.PackID {
 	t.Helper()
 	p := account.Pack{ID: account.NewPackID(), Units: units, Expires: expires}
-	_, _, err := b.limits.GrantPack(b.ctx, store.Pack{
+	_, _, err := b.limits.GrantPack(b.ctx, accountdb.Pack{
 		Pack: p, Account: h.account.ID, Kind: "pack_s", Origin: p.ID.String(), GrantedAt: expires.AddDate(-1, 0, 0),
 	}, author)
 	if err != nil {

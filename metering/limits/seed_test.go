@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // The seed has read PostgreSQL when a flush commits and drops usage that the seed did not see.
@@ -237,7 +238,7 @@ func (b *bundle) quotaAndPacks(h *holder, quota plan.Units, packs ...plan.Units)
 	}
 	for i, units := range packs {
 		p := account.Pack{ID: account.NewPackID(), Units: units, Expires: time.Now().AddDate(1, 0, i)}
-		_, _, err := b.limits.GrantPack(b.ctx, store.Pack{
+		_, _, err := b.limits.GrantPack(b.ctx, accountdb.Pack{
 			Pack: p, Account: h.account.ID, Kind: "pack_s", Origin: p.ID.String(), GrantedAt: time.Now(),
 		}, author)
 		if err != nil {

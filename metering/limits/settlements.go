@@ -6,7 +6,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // GrantSettlement grants the units of a settlement once, dated by the meter's clock. If it was
@@ -14,7 +15,7 @@ import (
 // its key. Nothing is pushed: the credential's first call loads its fences.
 //
 //nolint:gocritic // a copy does no harm
-func (f *Limits) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) {
+func (f *Limits) GrantSettlement(ctx context.Context, g paymentdb.Grant) (paymentdb.Settlement, error) {
 	at, err := f.meter.Now(ctx) // credentials expire by Redis' clock
 	if err != nil {
 		at = f.now()
@@ -33,7 +34,7 @@ func (f *Limits) GrantSettlement(ctx context.Context, g store.Grant) (store.Sett
 // cannot be used any more.
 //
 //nolint:gocritic // a copy does no harm
-func (f *Limits) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) {
+func (f *Limits) RotateCredential(ctx context.Context, r paymentdb.Rotation) (paymentdb.Settlement, error) {
 	at, err := f.meter.Now(ctx)
 	if err != nil {
 		at = f.now()
@@ -41,7 +42,7 @@ func (f *Limits) RotateCredential(ctx context.Context, r store.Rotation) (store.
 	r.At = at
 	rotated, before, err := f.store.RotateCredential(ctx, &r)
 	if err != nil {
-		return store.Settlement{}, refusalOr(err)
+		return paymentdb.Settlement{}, refusalOr(err)
 	}
 	if before.IsZero() { // rotated before, or the same credential
 		return rotated, f.Enforce(ctx, rotated.Key)
@@ -52,15 +53,15 @@ func (f *Limits) RotateCredential(ctx context.Context, r store.Rotation) (store.
 // ConcludeSettlement records whether a redeemed settlement is final in its chain or removed by a
 // reorg. After it returns without an error for a removed one, its credential is refused everywhere.
 func (f *Limits) ConcludeSettlement(ctx context.Context, id x402.ID, fin x402.Finality, seen *x402.Finding,
-	words string, by store.Author,
-) (store.Settlement, error) {
+	words string, by accountdb.Author,
+) (paymentdb.Settlement, error) {
 	at, err := f.meter.Now(ctx)
 	if err != nil {
 		at = f.now()
 	}
 	concluded, err := f.store.ConcludeSettlement(ctx, id, fin, seen, words, at, by)
 	if err != nil {
-		return store.Settlement{}, err
+		return paymentdb.Settlement{}, err
 	}
 	if concluded.Stage != x402.StageReorganised {
 		return concluded, nil
@@ -69,7 +70,7 @@ func (f *Limits) ConcludeSettlement(ctx context.Context, id x402.ID, fin x402.Fi
 }
 
 // SettlementLeft returns how many units of a redeemed settlement the meter has not charged yet.
-func (f *Limits) SettlementLeft(ctx context.Context, s *store.Settlement) (plan.Units, error) {
+func (f *Limits) SettlementLeft(ctx context.Context, s *paymentdb.Settlement) (plan.Units, error) {
 	a, err := f.store.LoadAccount(ctx, s.Account)
 	if err != nil {
 		return 0, err

@@ -15,12 +15,13 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // credential is a minted credential, with what PostgreSQL has of it.
 type credential struct {
-	store.Credential
+	paymentdb.Credential
 	text string
 }
 
@@ -31,14 +32,14 @@ func (b *bundle) mint(t *testing.T) credential {
 		t.Fatal(err)
 	}
 	return credential{
-		store.Credential{Key: account.NewKeyID(), Digest: c.Digest(b.hasher), Prefix: c.Prefix()}, c.Reveal(),
+		paymentdb.Credential{Key: account.NewKeyID(), Digest: c.Digest(b.hasher), Prefix: c.Prefix()}, c.Reveal(),
 	}
 }
 
 // settlement returns a payment for that many units on the cheap tier from outside the EU.
-func settlement(units plan.Units) store.Grant {
+func settlement(units plan.Units) paymentdb.Grant {
 	paid := (plan.Atomic(units/plan.Unit)*4_500 + 999) / 1_000
-	return store.Grant{
+	return paymentdb.Grant{
 		ID:    x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: someWallet(1)},
 		Deal:  x402.Deal{Tier: plan.Cheap, Country: "US", Paid: paid, Net: paid, Units: units},
 		Found: x402.Finding{Paid: paid, Block: 7, BlockHash: x402.TxHash{1}, Time: 1_700_000_000},
@@ -46,7 +47,7 @@ func settlement(units plan.Units) store.Grant {
 }
 
 //nolint:gocritic // a copy does no harm
-func (b *bundle) settle(t *testing.T, g store.Grant) (store.Settlement, credential) {
+func (b *bundle) settle(t *testing.T, g paymentdb.Grant) (paymentdb.Settlement, credential) {
 	t.Helper()
 	c := b.mint(t)
 	g.Credential = c.Credential
@@ -94,7 +95,7 @@ func TestSettlement_ConcurrentRequestsGrantItOnce(t *testing.T) {
 	b := setup(t)
 	processes := []*bundle{b, b.another(t)}
 	const callers = 20
-	minted, granted := make([]credential, callers), make([]store.Settlement, callers)
+	minted, granted := make([]credential, callers), make([]paymentdb.Settlement, callers)
 	var wait sync.WaitGroup
 	for i := range callers {
 		minted[i] = b.mint(t)
@@ -172,8 +173,8 @@ func TestCredential_ExpiredIsRefusedForCachedAnswersToo(t *testing.T) {
 	s := b.holderOf(t, c)
 	b.admits(t, s, meter.Charge, plan.Unit, fault.PaymentRequired)
 	b.admits(t, s, meter.Hit, 0, fault.PaymentRequired)
-	_, err = b.limits.RotateCredential(b.ctx, store.Rotation{
-		ID: g.ID, Credential: b.mint(t).Credential, By: store.Author{Actor: "payer", Origin: "test"},
+	_, err = b.limits.RotateCredential(b.ctx, paymentdb.Rotation{
+		ID: g.ID, Credential: b.mint(t).Credential, By: accountdb.Author{Actor: "payer", Origin: "test"},
 	})
 	refusedWith(t, "another credential after the window", err, fault.SettlementOver)
 	b.balances(t)
@@ -188,9 +189,9 @@ func TestCredential_RotatedTakesTheRestAndEndsItsPredecessorEverywhere(t *testin
 	before := other.holderOf(t, first)
 	other.admits(t, before, meter.Charge, 2*plan.Unit, 0)
 	second := b.mint(t)
-	by := store.Author{Actor: "payer", Origin: "test"}
+	by := accountdb.Author{Actor: "payer", Origin: "test"}
 	for range 2 { // a retry after a lost answer
-		rotated, err := b.limits.RotateCredential(b.ctx, store.Rotation{
+		rotated, err := b.limits.RotateCredential(b.ctx, paymentdb.Rotation{
 			ID: g.ID, Credential: second.Credential, By: by,
 		})
 		if err != nil || rotated.Key != second.Key || rotated.Account != granted.Account ||
@@ -217,8 +218,8 @@ func TestRotateCredential_KeepsWhatWasGivenSinceTheRequestCameIn(t *testing.T) {
 	g := settlement(5 * plan.Unit)
 	asked := time.Now().Add(-time.Second)
 	granted, first := b.settle(t, g)
-	r := store.Rotation{
-		ID: g.ID, Credential: b.mint(t).Credential, Since: asked, By: store.Author{Actor: "payer", Origin: "test"},
+	r := paymentdb.Rotation{
+		ID: g.ID, Credential: b.mint(t).Credential, Since: asked, By: accountdb.Author{Actor: "payer", Origin: "test"},
 	}
 	for range 2 {
 		if kept, err := b.limits.RotateCredential(b.ctx, r); err != nil || kept.Key != granted.Key ||
@@ -234,7 +235,7 @@ func TestRotateCredential_KeepsWhatWasGivenSinceTheRequestCameIn(t *testing.T) {
 		t.Errorf("asked later: %+v, %v", rotated, err)
 	}
 	// A late retry: its key replaced nobody's, and does not now.
-	late := store.Rotation{ID: g.ID, Credential: first.Credential, Since: asked, By: r.By}
+	late := paymentdb.Rotation{ID: g.ID, Credential: first.Credential, Since: asked, By: r.By}
 	if kept, err := b.limits.RotateCredential(b.ctx, late); err != nil || kept.Key != r.Key {
 		t.Errorf("a repetition that comes late: %+v, %v", kept, err)
 	}
@@ -244,7 +245,7 @@ func TestRotateCredential_KeepsWhatWasGivenSinceTheRequestCameIn(t *testing.T) {
 func TestSettlement_ReorganizedEndsItsCredentialForGood(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	by := store.Author{Actor: "chain", Origin: "test"}
+	by := accountdb.Author{Actor: "chain", Origin: "test"}
 	g := settlement(5 * plan.Unit)
 	_, c := b.settle(t, g)
 	s := b.holderOf(t, c)
@@ -257,7 +258,7 @@ func TestSettlement_ReorganizedEndsItsCredentialForGood(t *testing.T) {
 		}
 	}
 	b.admits(t, s, meter.Hit, 0, fault.KeyInvalid)
-	_, err := b.limits.RotateCredential(b.ctx, store.Rotation{ID: g.ID, Credential: b.mint(t).Credential, By: by})
+	_, err := b.limits.RotateCredential(b.ctx, paymentdb.Rotation{ID: g.ID, Credential: b.mint(t).Credential, By: by})
 	refusedWith(t, "another credential of what left the chain", err, fault.SettlementRedeemed)
 	history, err := b.store.SettlementHistory(b.ctx, g.ID)
 	if err != nil || len(history) != 2 || history[1].Stage != x402.StageReorganised {
@@ -269,7 +270,7 @@ func TestSettlement_ReorganizedEndsItsCredentialForGood(t *testing.T) {
 func TestSettlement_FinalOneIsOverWithItsWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	by := store.Author{Actor: "chain", Origin: "test"}
+	by := accountdb.Author{Actor: "chain", Origin: "test"}
 	g := settlement(5 * plan.Unit)
 	g.Credential, g.At = b.mint(t).Credential, time.Now().Add(-time.Minute)
 	if _, err := b.store.GrantSettlement(b.ctx, g); err != nil {
@@ -295,7 +296,7 @@ func TestSettlement_FinalOneIsOverWithItsWindow(t *testing.T) {
 func TestSettlement_AccountTakesNoPlanAndNoPack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	by := store.Author{Actor: "operator", Origin: "test"}
+	by := accountdb.Author{Actor: "operator", Origin: "test"}
 	s, _ := b.settle(t, settlement(5*plan.Unit))
 	_, err := b.limits.SetPlan(b.ctx, s.Account, plan.Must(plan.Pro), by)
 	refusedWith(t, "a plan", err, fault.FieldRefused)
@@ -303,7 +304,7 @@ func TestSettlement_AccountTakesNoPlanAndNoPack(t *testing.T) {
 		Quota: account.Unlimited, Rate: account.RateWindow{Limit: 1, Per: time.Second},
 	}, by)
 	refusedWith(t, "a contract", err, fault.FieldRefused)
-	_, _, err = b.limits.GrantPack(b.ctx, store.Pack{
+	_, _, err = b.limits.GrantPack(b.ctx, accountdb.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: plan.Unit, Expires: time.Now().Add(time.Hour)},
 		Account: s.Account, Kind: "s", Origin: "x", GrantedAt: time.Now(),
 	}, by)
@@ -349,7 +350,7 @@ func TestSettlement_RefundedIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *testing
 			switch before, err := b.store.NoteRefund(b.ctx, g.ID, "Support noted a refund by hand: asked for.",
 				false); {
 			case err == nil:
-			case errors.Is(err, store.ErrRefundNoted) && !before.RefundedAt.IsZero():
+			case errors.Is(err, paymentdb.ErrRefundNoted) && !before.RefundedAt.IsZero():
 				refused.Add(1)
 			default:
 				t.Error(err)
@@ -368,11 +369,11 @@ func TestSettlement_RefundedIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *testing
 func TestSettlement_RepeatedRedeemsHideNothingOfTheHistory(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	by := store.Author{Actor: "payer", Origin: "test"}
+	by := accountdb.Author{Actor: "payer", Origin: "test"}
 	g := settlement(5 * plan.Unit)
 	b.settle(t, g)
 	for range 3 {
-		if _, err := b.limits.RotateCredential(b.ctx, store.Rotation{
+		if _, err := b.limits.RotateCredential(b.ctx, paymentdb.Rotation{
 			ID: g.ID, Credential: b.mint(t).Credential, By: by,
 		}); err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 const testTimeout = time.Minute
@@ -101,8 +102,8 @@ func (b *bundle) another(t *testing.T) *bundle {
 // holder is an account with its one key.
 type holder struct {
 	text    string
-	account store.Account
-	key     store.Key
+	account accountdb.Account
+	key     accountdb.Key
 }
 
 // holder records an account on a plan with a key that has a daily allowance.
@@ -113,10 +114,10 @@ func (b *bundle) holder(t *testing.T, planKey string, daily plan.Units) *holder 
 		t.Fatal(err)
 	}
 	digest := key.Digest(b.hasher)
-	a, k, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{
-		ID: account.NewID(), Kind: store.KindDoor, Plan: planKey,
+	a, k, err := b.store.CreateDoorKey(b.ctx, accountdb.NewAccount{
+		ID: account.NewID(), Kind: accountdb.KindDoor, Plan: planKey,
 	},
-		store.NewKey{
+		accountdb.NewKey{
 			ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic, Daily: daily,
 		})
 	if err != nil {

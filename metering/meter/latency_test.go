@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // book returns a buffer that is written when it is closed or half full, unless an interval is set.
@@ -387,7 +387,7 @@ func TestLatencies_OfProcessesAddUpExactlyOnceInTheRecord(t *testing.T) {
 // latencyInRecord returns what PostgreSQL has of a client since an instant.
 func (r *recorded) latencyInRecord(t testing.TB, c *client, since time.Time) account.Latency {
 	t.Helper()
-	all, err := r.store.Latency(r.ctx, store.LatencyQuery{
+	all, err := r.store.Latency(r.ctx, usagedb.LatencyQuery{
 		Account: c.Account, Since: since, Until: since.Add(24 * time.Hour),
 	})
 	if err != nil || len(all) > 1 {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // Maximum number of payments with an open outcome, by payer and by network. Each of them is read
@@ -16,7 +16,7 @@ const (
 )
 
 // tooManyOpen refuses a payment when its payer or its network already has too many open ones.
-func (c *Processor) tooManyOpen(ctx context.Context, a *store.Authorization) *fault.Error {
+func (c *Processor) tooManyOpen(ctx context.Context, a *paymentdb.Authorization) *fault.Error {
 	ofPayer, ofNetwork, err := c.Record.CountOpenAuthorizations(ctx, a.Payer, a.Network, openPerNetwork)
 	switch {
 	case err != nil:

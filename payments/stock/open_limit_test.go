@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // leave leaves n authorizations whose process died while settling.
@@ -19,8 +19,8 @@ func (b *till) leave(n int) []*x402.Payload {
 	left := make([]*x402.Payload, n)
 	for i := range left {
 		p := b.sign(b.quote())
-		a, got, err := b.store.ReserveAuthorization(b.t.Context(), store.Authorization{
-			AuthorizationID: idOf(b.Terms, p), Attempt: store.NewAttempt(), Value: p.Value,
+		a, got, err := b.store.ReserveAuthorization(b.t.Context(), paymentdb.Authorization{
+			AuthorizationID: idOf(b.Terms, p), Attempt: paymentdb.NewAttempt(), Value: p.Value,
 			ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000, Network: network.String(),
 		}, 0)
 		if err != nil || !got {

@@ -20,18 +20,19 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/facilitator"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // Record stores the state of authorizations; store.Store implements it.
 type Record interface {
-	ReserveAuthorization(ctx context.Context, a store.Authorization,
-		hold time.Duration) (store.Authorization, bool, error)
+	ReserveAuthorization(ctx context.Context, a paymentdb.Authorization,
+		hold time.Duration) (paymentdb.Authorization, bool, error)
 	CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string,
 		limit int) (ofPayer, ofNetwork int, err error)
-	ReleaseAuthorization(ctx context.Context, of store.Attempt, unsent bool) error
-	BeginSettling(ctx context.Context, of store.Attempt, hold time.Duration) (bool, error)
-	EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash,
+	ReleaseAuthorization(ctx context.Context, of paymentdb.Attempt, unsent bool) error
+	BeginSettling(ctx context.Context, of paymentdb.Attempt, hold time.Duration) (bool, error)
+	EndSettling(ctx context.Context, of paymentdb.Attempt, state paymentdb.AuthorizationState, reason string,
+		tx x402.TxHash,
 		hold time.Duration) error
 	TellSettlement(ctx context.Context, id x402.ID, words string) error
 }
@@ -44,7 +45,7 @@ type Facilitator interface {
 
 // Grants grants the units of a settlement. It is idempotent; limits.Limits implements it.
 type Grants interface {
-	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
+	GrantSettlement(ctx context.Context, g paymentdb.Grant) (paymentdb.Settlement, error)
 }
 
 // Options of a Processor. All are required except Chain, Logger and OnTaken.
@@ -88,7 +89,7 @@ func (c *Processor) Quote(asked plan.Tier, country, resource string) x402.Quote 
 // Sale is the result of a payment: a credential and the settlement that it belongs to.
 type Sale struct {
 	Credential account.Credential
-	Settlement store.Settlement
+	Settlement paymentdb.Settlement
 }
 
 const (
@@ -169,14 +170,14 @@ func (c *Processor) limit(ctx context.Context, network netip.Prefix) *fault.Erro
 // is false and the refusal reports its state.
 func (c *Processor) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, head uint64,
 	network netip.Prefix,
-) (a store.Authorization, first bool, refusal *fault.Error) {
+) (a paymentdb.Authorization, first bool, refusal *fault.Error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	a, got, err := c.Record.ReserveAuthorization(ctx, store.Authorization{
-		AuthorizationID: store.AuthorizationID{
+	a, got, err := c.Record.ReserveAuthorization(ctx, paymentdb.Authorization{
+		AuthorizationID: paymentdb.AuthorizationID{
 			Chain: q.Terms.Chain, Asset: q.Terms.Asset, Payer: p.From, Nonce: p.Nonce,
 		},
-		Attempt: store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: head,
+		Attempt: paymentdb.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: head,
 		Network: network.String(),
 	}, hold)
 	switch {
@@ -193,19 +194,19 @@ func (c *Processor) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload,
 }
 
 // before returns the refusal for an authorization that was presented before.
-func before(q *x402.Quote, a *store.Authorization) *fault.Error {
+func before(q *x402.Quote, a *paymentdb.Authorization) *fault.Error {
 	switch a.State {
-	case store.AuthorizationSettled:
+	case paymentdb.AuthorizationSettled:
 		return withAuthorization(fault.New(fault.SettlementRedeemed,
 			"This authorization was settled by transaction %s, and a payment header works once. "+
 				"Redeem the transaction at POST /x402/redeem for a credential, or pay again.", a.Tx), q,
 			a).With("transaction_hash", a.Tx.String())
-	case store.AuthorizationFailed:
+	case paymentdb.AuthorizationFailed:
 		if !a.Closed { // only the facilitator reported the failure; the chain has not confirmed it
 			return unknown(q, a)
 		}
 		return refused(fmt.Sprintf("This authorization was refused before (%s). Sign another one.", a.Reason))
-	case store.AuthorizationUnknown:
+	case paymentdb.AuthorizationUnknown:
 		return unknown(q, a)
 	default:
 		return withAuthorization(fault.New(fault.OutcomeUnknown,
@@ -218,7 +219,9 @@ func before(q *x402.Quote, a *store.Authorization) *fault.Error {
 // it would not.
 //
 //nolint:gocritic // a copy does no harm
-func (c *Processor) verify(ctx context.Context, q *x402.Quote, p *x402.Payload, held store.Authorization) *fault.Error {
+func (c *Processor) verify(ctx context.Context, q *x402.Quote, p *x402.Payload,
+	held paymentdb.Authorization,
+) *fault.Error {
 	err := c.Facilitator.Verify(ctx, q, p)
 	if err == nil {
 		return nil
@@ -236,7 +239,7 @@ func (c *Processor) verify(ctx context.Context, q *x402.Quote, p *x402.Payload, 
 //
 //nolint:gocritic // a copy does no harm
 func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload,
-	held store.Authorization,
+	held paymentdb.Authorization,
 ) (x402.TxHash, *fault.Error) {
 	begun, err := c.begin(ctx, held.Attempt)
 	switch {
@@ -252,10 +255,10 @@ func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload,
 	refusal, isRefusal := errors.AsType[*facilitator.RefusalError](err)
 	switch {
 	case err == nil:
-		c.end(ctx, held.Attempt, store.AuthorizationSettled, "", tx)
+		c.end(ctx, held.Attempt, paymentdb.AuthorizationSettled, "", tx)
 		return tx, nil
 	case isRefusal:
-		c.end(ctx, held.Attempt, store.AuthorizationFailed, refusal.Reason, tx)
+		c.end(ctx, held.Attempt, paymentdb.AuthorizationFailed, refusal.Reason, tx)
 		return tx, refused(
 			fmt.Sprintf("The payment was refused when it was to be settled: %s. Nothing was paid; sign another one.",
 				refusal.Reason))
@@ -263,7 +266,7 @@ func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload,
 		c.release(ctx, held.Attempt, true)
 		return tx, unavailable(err)
 	default:
-		c.end(ctx, held.Attempt, store.AuthorizationUnknown, "no_answer", tx)
+		c.end(ctx, held.Attempt, paymentdb.AuthorizationUnknown, "no_answer", tx)
 		return tx, unknown(q, &held).Wrap(err)
 	}
 }
@@ -277,9 +280,9 @@ func (c *Processor) grant(ctx context.Context, q *x402.Quote, p *x402.Payload, t
 		return Sale{}, notGranted(id).Wrap(err)
 	}
 	deal, _ := x402.Price(p.Value, p.Offer.Tier, q.Country)
-	grant := store.Grant{
+	grant := paymentdb.Grant{
 		ID: id, Deal: deal, Found: c.found(ctx, tx, p.Value), Origin: "facilitator",
-		Credential: store.Credential{
+		Credential: paymentdb.Credential{
 			Key: account.NewKeyID(), Digest: credential.Digest(c.Hasher), Prefix: credential.Prefix(),
 		},
 	}
@@ -296,14 +299,14 @@ func (c *Processor) grant(ctx context.Context, q *x402.Quote, p *x402.Payload, t
 	return Sale{credential, granted}, nil
 }
 
-func (c *Processor) begin(ctx context.Context, of store.Attempt) (bool, error) {
+func (c *Processor) begin(ctx context.Context, of paymentdb.Attempt) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	return c.Record.BeginSettling(ctx, of, hold)
 }
 
 // release frees an authorization. If that fails, the Resolver concludes it later.
-func (c *Processor) release(ctx context.Context, of store.Attempt, unsent bool) {
+func (c *Processor) release(ctx context.Context, of paymentdb.Attempt, unsent bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if err := c.Record.ReleaseAuthorization(ctx, of, unsent); err != nil {
@@ -328,13 +331,13 @@ func (c *Processor) tellOfSecond(ctx context.Context, id x402.ID, p *x402.Payloa
 
 // end records the facilitator's answer. If that fails, the Resolver reads the outcome from the
 // chain.
-func (c *Processor) end(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
+func (c *Processor) end(ctx context.Context, of paymentdb.Attempt, state paymentdb.AuthorizationState, reason string,
 	tx x402.TxHash,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	after := time.Duration(0)
-	if state == store.AuthorizationSettled {
+	if state == paymentdb.AuthorizationSettled {
 		after = hold // the grant comes first, so that the Resolver watches a granted settlement
 	}
 	if err := c.Record.EndSettling(ctx, of, state, reason, tx, after); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 func TestPayment_BuysABundleOnceAndItsHeaderIsNoCredential(t *testing.T) {
@@ -282,7 +283,7 @@ type failing struct {
 	begin, end, grant bool
 }
 
-func (f failing) BeginSettling(ctx context.Context, of store.Attempt, hold time.Duration) (bool, error) {
+func (f failing) BeginSettling(ctx context.Context, of paymentdb.Attempt, hold time.Duration) (bool, error) {
 	begun, err := f.Store.BeginSettling(ctx, of, hold)
 	if f.begin { // recorded, but the response was lost
 		return false, errAway
@@ -290,7 +291,8 @@ func (f failing) BeginSettling(ctx context.Context, of store.Attempt, hold time.
 	return begun, err
 }
 
-func (f failing) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
+func (f failing) EndSettling(ctx context.Context, of paymentdb.Attempt, state paymentdb.AuthorizationState,
+	reason string,
 	tx x402.TxHash, hold time.Duration,
 ) error {
 	if f.end {
@@ -300,9 +302,9 @@ func (f failing) EndSettling(ctx context.Context, of store.Attempt, state store.
 }
 
 //nolint:gocritic // the interface's signature
-func (f failing) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) {
+func (f failing) GrantSettlement(ctx context.Context, g paymentdb.Grant) (paymentdb.Settlement, error) {
 	if f.grant {
-		return store.Settlement{}, errAway
+		return paymentdb.Settlement{}, errAway
 	}
 	return f.Grants.GrantSettlement(ctx, g)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 const retryAfter = 2 * time.Second
@@ -33,7 +33,7 @@ func unavailable(err error) *fault.Error {
 
 // unknown refuses a payment that may or may not have moved money. Its status is HTTP 409 because
 // stock clients retry automatically on 5xx, and must not retry here.
-func unknown(q *x402.Quote, a *store.Authorization) *fault.Error {
+func unknown(q *x402.Quote, a *paymentdb.Authorization) *fault.Error {
 	return withAuthorization(fault.New(fault.OutcomeUnknown,
 		"The payment was handed over to be settled and no answer says what came of it, so the call was not relayed. "+
 			"It is never sent again. Look for the authorization's transaction on the chain: when it is there, "+
@@ -43,7 +43,7 @@ func unknown(q *x402.Quote, a *store.Authorization) *fault.Error {
 
 // withAuthorization adds the fields that identify an authorization on the chain. All of them are
 // public there once it was used.
-func withAuthorization(f *fault.Error, q *x402.Quote, a *store.Authorization) *fault.Error {
+func withAuthorization(f *fault.Error, q *x402.Quote, a *paymentdb.Authorization) *fault.Error {
 	f = f.With("chain_id", q.Terms.Chain).With("asset", q.Terms.Asset.String()).With("payer",
 		a.Payer.String()).With("nonce", a.Nonce.String())
 	if !a.ValidBefore.IsZero() {

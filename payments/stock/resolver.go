@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // OpenRecord stores authorizations whose outcome is open; store.Store implements it.
 type OpenRecord interface {
-	ClaimAuthorizations(ctx context.Context, again time.Duration, limit int) ([]store.Authorization, error)
-	ConcludeAuthorization(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
+	ClaimAuthorizations(ctx context.Context, again time.Duration, limit int) ([]paymentdb.Authorization, error)
+	ConcludeAuthorization(ctx context.Context, of paymentdb.Attempt, state paymentdb.AuthorizationState, reason string,
 		tx x402.TxHash) (bool, error)
 }
 
@@ -106,9 +106,9 @@ func (s *Resolver) page(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	var failed error
-	open := make([]*store.Authorization, 0, len(claimed))
+	open := make([]*paymentdb.Authorization, 0, len(claimed))
 	for i := range claimed {
-		if a := &claimed[i]; a.State != store.AuthorizationSettled {
+		if a := &claimed[i]; a.State != paymentdb.AuthorizationSettled {
 			open = append(open, a)
 		} else { // reported by the facilitator
 			failed = errors.Join(failed, s.settled(ctx, a, a.Tx))
@@ -165,7 +165,7 @@ func (s *Resolver) block(ctx context.Context, tag string) (block, error) {
 // enough confirmations, or a final block is later than its end, so that no block to come can
 // include it. It searches logs only for authorizations that were used, which costs a stranger
 // money.
-func (s *Resolver) resolve(ctx context.Context, a *store.Authorization, at view) error {
+func (s *Resolver) resolve(ctx context.Context, a *paymentdb.Authorization, at view) error {
 	ctx, cancel := context.WithTimeout(ctx, rowTimeout)
 	defer cancel()
 	if at.deep == 0 {
@@ -200,7 +200,7 @@ const patience = 24 * time.Hour
 
 // settled has the settlement watched before it concludes the authorization. If the process dies in
 // between, both are repeated.
-func (s *Resolver) settled(ctx context.Context, a *store.Authorization, tx x402.TxHash) error {
+func (s *Resolver) settled(ctx context.Context, a *paymentdb.Authorization, tx x402.TxHash) error {
 	if err := s.Watch(ctx, x402.ID{Chain: a.Chain, Tx: tx, Payer: a.Payer}); err != nil {
 		return fmt.Errorf("have settlement %s watched: %w", tx, err)
 	}
@@ -209,10 +209,10 @@ func (s *Resolver) settled(ctx context.Context, a *store.Authorization, tx x402.
 
 // conclude records an outcome: settled by transaction tx, or, with the zero hash, failed for a
 // reason.
-func (s *Resolver) conclude(ctx context.Context, a *store.Authorization, reason string, tx x402.TxHash) error {
-	state := store.AuthorizationFailed
+func (s *Resolver) conclude(ctx context.Context, a *paymentdb.Authorization, reason string, tx x402.TxHash) error {
+	state := paymentdb.AuthorizationFailed
 	if !tx.IsZero() {
-		state = store.AuthorizationSettled
+		state = paymentdb.AuthorizationSettled
 	}
 	news, err := s.Record.ConcludeAuthorization(ctx, a.Attempt, state, reason, tx)
 	if err == nil && news && a.State != state {
@@ -240,7 +240,7 @@ const (
 )
 
 // transfer searches for the transfer of an authorization up to block to.
-func (s *Resolver) transfer(ctx context.Context, a *store.Authorization, to uint64) (usedLog, bool, error) {
+func (s *Resolver) transfer(ctx context.Context, a *paymentdb.Authorization, to uint64) (usedLog, bool, error) {
 	topics := x402.UsedTopics(a.Payer, a.Nonce)
 	from := a.FromBlock - min(a.FromBlock, earlier)
 	for range maxRanges {
@@ -271,7 +271,7 @@ func (s *Resolver) transfer(ctx context.Context, a *store.Authorization, to uint
 
 // spent reports whether an authorization was used or cancelled as of block at (EIP-3009,
 // authorizationState).
-func (s *Resolver) spent(ctx context.Context, a *store.Authorization, at uint64) (bool, error) {
+func (s *Resolver) spent(ctx context.Context, a *paymentdb.Authorization, at uint64) (bool, error) {
 	data := fmt.Sprintf("0x%x", x402.AuthorizationState(a.Payer, a.Nonce))
 	result, err := s.Chain.Call(ctx, "eth_call", map[string]any{"to": a.Asset, "data": data}, hexadecimal(at))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // ledger is the part of a chain that a Resolver reads.
@@ -111,7 +112,7 @@ func openPayment(t *testing.T) (*till, *x402.Payload, *ledger, *stock.Resolver) 
 // due is a record in which every open authorization is due at once.
 type due struct{ *store.Store }
 
-func (d due) ClaimAuthorizations(ctx context.Context, _ time.Duration, limit int) ([]store.Authorization, error) {
+func (d due) ClaimAuthorizations(ctx context.Context, _ time.Duration, limit int) ([]paymentdb.Authorization, error) {
 	return d.Store.ClaimAuthorizations(ctx, 0, limit)
 }
 
@@ -211,8 +212,8 @@ func TestResolver_FindsThePaymentOfAProcessKilledAroundItsSettlement(t *testing.
 	t.Parallel()
 	b, _, l, s := openPayment(t)
 	p := b.sign(b.quote())
-	a, got, err := b.store.ReserveAuthorization(t.Context(), store.Authorization{
-		AuthorizationID: idOf(b.Terms, p), Attempt: store.NewAttempt(), Value: p.Value,
+	a, got, err := b.store.ReserveAuthorization(t.Context(), paymentdb.Authorization{
+		AuthorizationID: idOf(b.Terms, p), Attempt: paymentdb.NewAttempt(), Value: p.Value,
 		ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
 	}, 0)
 	if err != nil || !got {
@@ -227,8 +228,8 @@ func TestResolver_FindsThePaymentOfAProcessKilledAroundItsSettlement(t *testing.
 		t.Errorf("it is %s", state)
 	}
 	dead := b.sign(b.quote()) // reserved, never submitted for settlement
-	if _, got, err := b.store.ReserveAuthorization(t.Context(), store.Authorization{
-		AuthorizationID: idOf(b.Terms, dead), Attempt: store.NewAttempt(), Value: p.Value,
+	if _, got, err := b.store.ReserveAuthorization(t.Context(), paymentdb.Authorization{
+		AuthorizationID: idOf(b.Terms, dead), Attempt: paymentdb.NewAttempt(), Value: p.Value,
 		ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
 	}, 0); err != nil || !got {
 		t.Fatal(err)
@@ -271,7 +272,7 @@ func TestResolver_EndsWithItsContext(t *testing.T) {
 // ago.
 type hasty struct{ *store.Store }
 
-func (h hasty) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
+func (h hasty) EndSettling(ctx context.Context, of paymentdb.Attempt, state paymentdb.AuthorizationState, reason string,
 	tx x402.TxHash, _ time.Duration,
 ) error {
 	return h.Store.EndSettling(ctx, of, state, reason, tx, 0)
@@ -310,7 +311,7 @@ type granting struct {
 }
 
 //nolint:gocritic // the interface's signature
-func (g granting) GrantSettlement(ctx context.Context, grant store.Grant) (store.Settlement, error) {
+func (g granting) GrantSettlement(ctx context.Context, grant paymentdb.Grant) (paymentdb.Settlement, error) {
 	g.first()
 	return g.Grants.GrantSettlement(ctx, grant)
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 const testTimeout = 30 * time.Second
@@ -184,8 +185,8 @@ func (b *till) state(p *x402.Payload) string {
 	return string(a.State)
 }
 
-func idOf(t x402.Terms, p *x402.Payload) store.AuthorizationID {
-	return store.AuthorizationID{Chain: t.Chain, Asset: t.Asset, Payer: p.From, Nonce: p.Nonce}
+func idOf(t x402.Terms, p *x402.Payload) paymentdb.AuthorizationID {
+	return paymentdb.AuthorizationID{Chain: t.Chain, Asset: t.Asset, Payer: p.From, Nonce: p.Nonce}
 }
 
 // works checks that a sale's credential is valid and has the units of one payment.

@@ -24,7 +24,8 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -87,7 +88,8 @@ func (b *till) keep(_ context.Context, payload []byte, signature string) error {
 func (b *till) owner(months int) account.ID {
 	b.t.Helper()
 	id := account.NewID()
-	_, err := b.store.CreateAccount(b.t.Context(), store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Free})
+	_, err := b.store.CreateAccount(b.t.Context(),
+		accountdb.NewAccount{ID: id, Kind: accountdb.KindOwner, Plan: plan.Free})
 	b.must(err)
 	_, err = b.db.Exec(b.t.Context(), "UPDATE accounts SET created_at = $2 WHERE id = $1", id.UUID,
 		time.Now().AddDate(0, -months, 0))
@@ -103,8 +105,9 @@ func (b *till) buy(of account.ID, customer, key string) {
 	if !ok {
 		b.t.Fatalf("no %s is sold", key)
 	}
-	c, err := b.store.OpenCheckout(ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: of, Item: key, Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour),
+	c, err := b.store.OpenCheckout(ctx, billingdb.Checkout{
+		ID: billingdb.NewCheckoutID(), Account: of, Item: key, Country: "DE", OpenedAt: now,
+		ExpiresAt: now.Add(time.Hour),
 	})
 	b.must(err)
 	session, _, err := b.way.OpenCheckout(ctx, &billing.Checkout{
@@ -283,7 +286,7 @@ func (b *till) statements() {
 	ctx := b.t.Context()
 	of, key, digest := b.owner(4), account.NewKeyID(), make([]byte, 32)
 	copy(digest, key.UUID[:])
-	_, err := b.store.CreateKey(ctx, store.NewKey{
+	_, err := b.store.CreateKey(ctx, accountdb.NewKey{
 		ID: key, Account: of, Digest: digest, Prefix: "cag_12345678",
 		Door: account.DoorAccount, Daily: account.Unlimited,
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // checkAllowances checks that no key has used more units than any of its fences allows.
@@ -116,7 +116,7 @@ func (r *rig) counter(name string) map[string]int64 {
 // checkTotals checks that PostgreSQL's hourly and periodic sums agree for every period.
 func (r *rig) checkTotals() {
 	r.t.Helper()
-	periods, err := r.store.ListUsagePeriods(r.t.Context(), store.UsagePeriod{}, 10_000)
+	periods, err := r.store.ListUsagePeriods(r.t.Context(), usagedb.UsagePeriod{}, 10_000)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // apiKey is a key of the load. Every key has its own account.
@@ -85,7 +86,7 @@ func (r *rig) openAccounts(pepper string) {
 	}
 }
 
-var harness = store.Author{Actor: "fault harness", Origin: "ops", Reason: "a scenario"}
+var harness = accountdb.Author{Actor: "fault harness", Origin: "ops", Reason: "a scenario"}
 
 // newKey creates an account with one key and its fences.
 func (r *rig) newKey(h holder) apiKey {
@@ -96,12 +97,12 @@ func (r *rig) newKey(h holder) apiKey {
 			r.t.Fatal(err)
 		}
 	}
-	kind := store.KindOwner
+	kind := accountdb.KindOwner
 	if h.door == account.DoorPublic {
-		kind = store.KindDoor
+		kind = accountdb.KindDoor
 	}
 	ctx := r.t.Context()
-	owner, err := r.store.CreateAccount(ctx, store.NewAccount{ID: account.NewID(), Kind: kind, Plan: h.plan})
+	owner, err := r.store.CreateAccount(ctx, accountdb.NewAccount{ID: account.NewID(), Kind: kind, Plan: h.plan})
 	must(err)
 	minted, err := account.MintKey(rand.Reader)
 	must(err)
@@ -110,7 +111,7 @@ func (r *rig) newKey(h holder) apiKey {
 	if h.daily > 0 {
 		daily = plan.Units(h.daily) * plan.Unit
 	}
-	key, err := r.store.CreateKey(ctx, store.NewKey{
+	key, err := r.store.CreateKey(ctx, accountdb.NewKey{
 		ID: account.NewKeyID(), Account: owner.ID, Digest: digest[:], Prefix: minted.Prefix(), Door: h.door,
 		Daily: daily,
 	})
@@ -124,7 +125,7 @@ func (r *rig) newKey(h holder) apiKey {
 	}
 	for i, units := range h.packs {
 		now := time.Now()
-		_, _, err = r.limits.GrantPack(ctx, store.Pack{
+		_, _, err = r.limits.GrantPack(ctx, accountdb.Pack{
 			Pack: account.Pack{
 				ID: account.NewPackID(), Units: plan.Units(units) * plan.Unit,
 				Expires: plan.AddMonths(now, 12).Add(time.Duration(i) * time.Hour),

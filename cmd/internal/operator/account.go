@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Maximum numbers of an account's keys and changes that are shown.
@@ -39,28 +41,29 @@ func Account(ctx context.Context, cfg config.Config, subject string) (AccountVie
 const prefixLength = 12
 
 // find returns an account by its id, the id of one of its keys, or the prefix of one.
-func find(ctx context.Context, s *store.Store, subject string) (store.Account, error) {
+func find(ctx context.Context, s *store.Store, subject string) (accountdb.Account, error) {
 	if strings.HasPrefix(subject, "cag_") {
 		if len(subject) != prefixLength {
-			return store.Account{},
+			return accountdb.Account{},
 				fmt.Errorf("give only the first %d characters of the key: a whole key does not belong on a "+
 					"command line", prefixLength)
 		}
 		keys, err := s.ListKeysByPrefix(ctx, subject, 2)
 		switch {
 		case err != nil:
-			return store.Account{}, err
+			return accountdb.Account{}, err
 		case len(keys) == 0:
-			return store.Account{},
+			return accountdb.Account{},
 				errors.New("no key begins with this; give 12 characters of a key, or the id of an account or a key")
 		case len(keys) > 1 && keys[0].Account != keys[1].Account:
-			return store.Account{}, errors.New("several accounts have keys that begin with this; give the id of one")
+			return accountdb.Account{}, errors.New(
+				"several accounts have keys that begin with this; give the id of one")
 		}
 		return s.LoadAccount(ctx, keys[0].Account)
 	}
 	id, err := account.ParseID(subject)
 	if err != nil {
-		return store.Account{},
+		return accountdb.Account{},
 			errors.New("give the id of an account or a key, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, or the first " +
 				"12 characters of a key")
 	}
@@ -70,16 +73,16 @@ func find(ctx context.Context, s *store.Store, subject string) (store.Account, e
 	}
 	k, err := s.LoadKey(ctx, account.KeyID(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Account{}, fmt.Errorf("no account or key has the id %s", id)
+		return accountdb.Account{}, fmt.Errorf("no account or key has the id %s", id)
 	}
 	if err != nil {
-		return store.Account{}, err
+		return accountdb.Account{}, err
 	}
 	return s.LoadAccount(ctx, k.Account)
 }
 
 // view collects what is known of an account.
-func view(ctx context.Context, s *store.Store, f *limits.Limits, a *store.Account) (AccountView, error) {
+func view(ctx context.Context, s *store.Store, f *limits.Limits, a *accountdb.Account) (AccountView, error) {
 	terms, err := a.Terms()
 	if err != nil {
 		return AccountView{}, err
@@ -124,7 +127,7 @@ func view(ctx context.Context, s *store.Store, f *limits.Limits, a *store.Accoun
 // record reads the period's totals from PostgreSQL, and the watermark up to which they are
 // complete.
 func (v *AccountView) record(ctx context.Context, s *store.Store, id account.ID, period string) error {
-	t, err := s.PeriodTotals(ctx, store.UsagePeriod{Account: id, Period: period})
+	t, err := s.PeriodTotals(ctx, usagedb.UsagePeriod{Account: id, Period: period})
 	if err != nil {
 		return err
 	}
@@ -179,7 +182,7 @@ func (v *AccountView) packs(ctx context.Context, s *store.Store, id account.ID, 
 	return err
 }
 
-func (v *AccountView) keys(ctx context.Context, s *store.Store, id account.ID, keys []store.Key) error {
+func (v *AccountView) keys(ctx context.Context, s *store.Store, id account.ID, keys []accountdb.Key) error {
 	changed, err := s.LastKeyChanges(ctx, id)
 	v.Keys = []KeyView{}
 	for i := range keys {

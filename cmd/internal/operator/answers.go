@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/messaging/support"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // FeedbackView is feedback as operators see it.
@@ -31,7 +33,7 @@ type FeedbackView struct {
 
 // Feedback returns feedback of all accounts, newest first; only older than before unless that is
 // zero.
-func Feedback(ctx context.Context, cfg config.Config, statuses []string, before store.FeedbackID,
+func Feedback(ctx context.Context, cfg config.Config, statuses []string, before supportdb.FeedbackID,
 	limit int,
 ) ([]FeedbackView, error) {
 	views := []FeedbackView{}
@@ -62,7 +64,7 @@ type WishView struct {
 }
 
 // Wishes returns wishes, newest first; only older than before unless that is zero.
-func Wishes(ctx context.Context, cfg config.Config, statuses []string, before store.WishID,
+func Wishes(ctx context.Context, cfg config.Config, statuses []string, before supportdb.WishID,
 	limit int,
 ) ([]WishView, error) {
 	views := []WishView{}
@@ -82,7 +84,7 @@ func Wishes(ctx context.Context, cfg config.Config, statuses []string, before st
 // AnswerFeedback sets the status of feedback and mails the reply to its author.
 //
 //nolint:gocritic // once for a command
-func AnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID, a store.Answer) error {
+func AnswerFeedback(ctx context.Context, cfg config.Config, id supportdb.FeedbackID, a supportdb.Answer) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
 		f, err := d.AnswerFeedback(ctx, id, a)
 		return answered("feedback", id.String(), f.Answers, &a, err)
@@ -93,21 +95,21 @@ func AnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID,
 // it.
 //
 //nolint:gocritic // once for a command
-func AnswerWish(ctx context.Context, cfg config.Config, id store.WishID, a store.Answer) error {
+func AnswerWish(ctx context.Context, cfg config.Config, id supportdb.WishID, a supportdb.Answer) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
 		w, err := d.AnswerWish(ctx, id, a)
 		return answered("wishlist", id.String(), w.Answers, &a, err)
 	})
 }
 
-func answered(list, id string, answers int, a *store.Answer, err error) error {
+func answered(list, id string, answers int, a *supportdb.Answer, err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("there is no %s; gateway ops %s list --status all lists what there is", id, list)
-	case errors.Is(err, store.ErrWithdrawn):
+	case errors.Is(err, supportdb.ErrWithdrawn):
 		return fmt.Errorf("%s was withdrawn and its address deleted: there is nobody to answer",
 			id)
-	case errors.Is(err, store.ErrUnread):
+	case errors.Is(err, supportdb.ErrUnread):
 		return fmt.Errorf(
 			"%s has %d answers and --seen is %d: read them with gateway ops %s list --status all, then "+
 				"send yours with --seen %d",
@@ -142,7 +144,7 @@ func Staff(ctx context.Context, cfg config.Config) ([]StaffView, error) {
 // ChangeStaff grants or revokes the staff role of the user with an e-mail address, and reports
 // whether that changed anything.
 func ChangeStaff(ctx context.Context, cfg config.Config, email account.Email, add bool,
-	by store.Author,
+	by accountdb.Author,
 ) (changed bool, err error) {
 	err = withPayments(ctx, cfg, func(s *store.Store) (err error) {
 		if add {

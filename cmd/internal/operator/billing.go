@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -52,12 +53,12 @@ type BoughtPackView struct {
 
 // CheckoutView is a checkout. The URL of its page is not stored.
 type CheckoutView struct {
-	ID         string              `json:"checkout_id"`
-	Item       string              `json:"item"`
-	State      store.CheckoutState `json:"state"`
-	OpenedAt   time.Time           `json:"opened_at"`
-	EndedAt    *time.Time          `json:"ended_at"`
-	WorkflowID string              `json:"workflow_id,omitempty"`
+	ID         string                  `json:"checkout_id"`
+	Item       string                  `json:"item"`
+	State      billingdb.CheckoutState `json:"state"`
+	OpenedAt   time.Time               `json:"opened_at"`
+	EndedAt    *time.Time              `json:"ended_at"`
+	WorkflowID string                  `json:"workflow_id,omitempty"`
 }
 
 // billingLines is the maximum of invoices and checkouts that are shown.

@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // withRecord opens PostgreSQL, the meter and the limits for one command.
@@ -78,7 +79,7 @@ var ErrNotInForce = errors.New("saved, but not in force yet")
 // ChangeAccount changes an existing account and reports whether anything changed. If the error
 // is ErrNotInForce, the change is committed.
 func ChangeAccount(ctx context.Context, cfg config.Config, id account.ID,
-	change func(context.Context, *limits.Limits, store.Account) error,
+	change func(context.Context, *limits.Limits, accountdb.Account) error,
 ) (bool, error) {
 	var changed bool
 	err := withRecordOnly(ctx, cfg, func(s *store.Store, f *limits.Limits) error {
@@ -118,7 +119,7 @@ func told(err error, id account.ID) error {
 			ErrNotInForce, strings.Join(strings.Fields(fmt.Sprint(refusal.Cause)), " "), id)
 	case ok:
 		return errors.New(refusal.Message)
-	case errors.Is(err, store.ErrOriginTaken):
+	case errors.Is(err, accountdb.ErrOriginTaken):
 		return errors.New("a pack was granted to another account for this origin; nothing was changed")
 	}
 	return fmt.Errorf("%s: it is not known whether it was saved; check with gateway ops account show %s",

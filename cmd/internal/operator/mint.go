@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // NewDoorKey creates an anonymous key as POST /keys does, without its limit per address.
@@ -28,12 +29,13 @@ func NewPlanKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Ke
 		if err != nil {
 			return account.Key{}, fmt.Errorf("mint a key: %w", err)
 		}
-		owner, err := s.CreateAccount(ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: p.Key})
+		owner, err := s.CreateAccount(ctx,
+			accountdb.NewAccount{ID: account.NewID(), Kind: accountdb.KindOwner, Plan: p.Key})
 		if err != nil {
 			return account.Key{}, err
 		}
 		digest := key.Digest(hasher)
-		_, err = s.CreateKey(ctx, store.NewKey{
+		_, err = s.CreateKey(ctx, accountdb.NewKey{
 			ID: account.NewKeyID(), Account: owner.ID, Digest: digest[:], Prefix: key.Prefix(),
 			Door: account.DoorAccount, Daily: account.Unlimited,
 		})
@@ -64,7 +66,7 @@ func AddStaff(ctx context.Context, cfg config.Config, email account.Email) error
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	defer s.Close()
-	_, err = s.AddStaff(ctx, email, time.Now(), store.Author{
+	_, err = s.AddStaff(ctx, email, time.Now(), accountdb.Author{
 		Actor: "operator", Origin: "ops", Reason: "asked for on a development gateway",
 	})
 	return err

@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -82,7 +83,7 @@ func (h *SettlementHistory) Unused() plan.Atomic {
 func Settlements(ctx context.Context, cfg config.Config, stage x402.Stage, limit int) ([]SettlementView, error) {
 	var views []SettlementView
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
-		all, err := s.ListSettlements(ctx, store.SettlementFilter{Stage: stage, Limit: limit})
+		all, err := s.ListSettlements(ctx, paymentdb.SettlementFilter{Stage: stage, Limit: limit})
 		for i := range all {
 			views = append(views, viewSettlement(&all[i]))
 		}
@@ -201,7 +202,7 @@ func NoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x402.
 		}
 		noted = *v
 		before, err := s.NoteRefund(ctx, id, refundNoted+why, again)
-		if errors.Is(err, store.ErrRefundNoted) {
+		if errors.Is(err, paymentdb.ErrRefundNoted) {
 			return fmt.Errorf(
 				"a refund was already noted at %s; check whether it was sent, or note another one with --again",
 				before.RefundedAt.Format(time.RFC3339))
@@ -211,7 +212,7 @@ func NoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x402.
 	return noted, err
 }
 
-func viewSettlement(s *store.Settlement) SettlementView {
+func viewSettlement(s *paymentdb.Settlement) SettlementView {
 	v := SettlementView{
 		ChainID: s.Chain, Tx: s.Tx, Payer: s.Payer.Checksummed(), Stage: s.Stage, Reason: s.Reason,
 		Finality: s.Finality, SeenAt: s.SeenAt, UpdatedAt: s.UpdatedAt, Paid: s.Found.Paid, Block: s.Found.Block,

@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Statements returns the billing periods of an account, newest first.
@@ -73,7 +74,7 @@ func CloseStatement(ctx context.Context, cfg config.Config,
 		if err != nil {
 			return err
 		}
-		out, err := book.CloseOne(ctx, store.UsagePeriod{Account: of.ID, Period: period}, statement.Ended{})
+		out, err := book.CloseOne(ctx, usagedb.UsagePeriod{Account: of.ID, Period: period}, statement.Ended{})
 		switch {
 		case err != nil:
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/support"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // DeskTicketView is a ticket in operators' lists.
@@ -82,7 +83,7 @@ func withDesk(ctx context.Context, cfg config.Config, use func(*support.Service)
 // Tickets returns tickets of all accounts, newest first.
 //
 //nolint:gocritic // once for a command
-func Tickets(ctx context.Context, cfg config.Config, f store.DeskFilter) ([]DeskTicketView, error) {
+func Tickets(ctx context.Context, cfg config.Config, f supportdb.DeskFilter) ([]DeskTicketView, error) {
 	views := []DeskTicketView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		all, err := s.ListDeskTickets(ctx, f)
@@ -95,7 +96,7 @@ func Tickets(ctx context.Context, cfg config.Config, f store.DeskFilter) ([]Desk
 	return views, err
 }
 
-func viewTicket(t *store.Ticket, name, plan string) DeskTicketView {
+func viewTicket(t *supportdb.Ticket, name, plan string) DeskTicketView {
 	return DeskTicketView{
 		Reference: t.Number.Reference(), Subject: t.Subject, Status: t.Status, Priority: t.Priority,
 		Category: t.Category, Channel: t.Channel, AccountID: t.Account.String(), Account: name, Plan: plan,
@@ -107,7 +108,7 @@ func viewTicket(t *store.Ticket, name, plan string) DeskTicketView {
 func Ticket(ctx context.Context, cfg config.Config, n ticket.Number) (DeskTicketHistory, error) {
 	var v DeskTicketHistory
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
-		t, messages, err := s.LoadTicket(ctx, account.ID{}, store.Scope{}, n)
+		t, messages, err := s.LoadTicket(ctx, account.ID{}, supportdb.Scope{}, n)
 		if err != nil {
 			return noTicket(n, err)
 		}
@@ -168,21 +169,21 @@ func noTicket(n ticket.Number, err error) error {
 // within a minute.
 //
 //nolint:gocritic // once for a command
-func ReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply) (DeskTicketView, error) {
+func ReplyTicket(ctx context.Context, cfg config.Config, r supportdb.TicketReply) (DeskTicketView, error) {
 	var v DeskTicketView
 	r.By, r.Origin = ticket.Operator, "ops"
 	err := withDesk(ctx, cfg, func(d *support.Service) error {
 		t, verdict, err := d.ReplyTicket(ctx, r)
 		switch {
-		case errors.Is(err, store.ErrUnread):
+		case errors.Is(err, supportdb.ErrUnread):
 			return fmt.Errorf(
 				"%s has %d messages and --seen is %d: read the new ones with gateway ops tickets show, then send "+
 					"yours with --seen %d",
 				r.Number.Reference(), t.Messages, *r.Seen, t.Messages)
-		case errors.Is(err, store.ErrTooManyMessages):
+		case errors.Is(err, supportdb.ErrTooManyMessages):
 			return fmt.Errorf("%s has %d messages, the maximum for a ticket: resolve it without a message",
 				r.Number.Reference(), ticket.MaxMessages)
-		case errors.Is(err, store.ErrTooManyTickets):
+		case errors.Is(err, supportdb.ErrTooManyTickets):
 			return errors.New(
 				"the account has a hundred unresolved tickets, the maximum: resolve one of them first")
 		case err != nil:
@@ -194,7 +195,7 @@ func ReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply) (D
 	return v, err
 }
 
-func whyUnmoved(v ticket.Verdict, t *store.Ticket) error {
+func whyUnmoved(v ticket.Verdict, t *supportdb.Ticket) error {
 	switch v {
 	case ticket.IsClosed:
 		return fmt.Errorf("%s is closed: add --reopen to reopen it", t.Number.Reference())

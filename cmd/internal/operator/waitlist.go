@@ -10,6 +10,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/support"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
+	"github.com/chainaccess/gateway/store/supportdb"
 )
 
 // WaitingView is an address on the waitlist as operators see it.
@@ -32,7 +34,7 @@ func Waitlist(ctx context.Context, cfg config.Config, statuses []string, before 
 ) ([]WaitingView, error) {
 	views := []WaitingView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
-		var last *store.Waiting
+		var last *supportdb.Waiting
 		if before != nil {
 			w, err := s.FindWaiting(ctx, *before)
 			if errors.Is(err, store.ErrNotFound) {
@@ -58,7 +60,7 @@ func Waitlist(ctx context.Context, cfg config.Config, statuses []string, before 
 
 // InviteWaiting invites addresses of the waitlist, each once, and calls say with the result of
 // each. It continues after an address that cannot be invited; its error names all of those.
-func InviteWaiting(ctx context.Context, cfg config.Config, emails []account.Email, by store.Author,
+func InviteWaiting(ctx context.Context, cfg config.Config, emails []account.Email, by accountdb.Author,
 	say func(account.Email, string),
 ) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
@@ -68,7 +70,7 @@ func InviteWaiting(ctx context.Context, cfg config.Config, emails []account.Emai
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				missed = append(missed, fmt.Errorf("%s is not on the waitlist", email.Address()))
-			case errors.Is(err, store.ErrUnconfirmed):
+			case errors.Is(err, supportdb.ErrUnconfirmed):
 				missed = append(missed, fmt.Errorf("%s is not confirmed and gets no mail: it may be somebody else's",
 					email.Address()))
 			case err != nil:

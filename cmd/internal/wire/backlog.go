@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
 // Interval and timeout of reads of the backlog.
@@ -90,7 +91,7 @@ func figuresOf(b *store.Backlog, chains []chain.ID, now time.Time) []telemetry.F
 	}
 	wait(telemetry.SettlementsStuck, telemetry.SettlementsStuckOldest, b.StuckSettlements)
 	one(telemetry.SettlementsUnconfirmed, float64(b.Unconfirmed))
-	for _, state := range store.OpenAuthorizations() {
+	for _, state := range paymentdb.OpenAuthorizations() {
 		wait(telemetry.PaymentsOpen, telemetry.PaymentsOpenOldest, b.OpenPayments[state], string(state))
 	}
 	lasting, other := subscription.Lasting(), int64(0)

@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/chaindb"
 )
 
 // scraped returns the metrics as they are served.
@@ -81,7 +82,7 @@ func TestBacklog_FiguresHaveKnownLabelsAndServedChainsOnly(t *testing.T) {
 		Tickets: map[ticket.Priority]store.Wait{
 			ticket.High: {Count: 4, Oldest: time.Hour}, "of a later version": {Count: 1},
 		},
-		Chains: map[chain.ID]store.ChainMeasurement{
+		Chains: map[chain.ID]chaindb.ChainMeasurement{
 			chain.EthMainnet: {At: now.Add(-time.Minute), State: chain.Degraded},
 			chain.BaseMainnet: {
 				At: now.Add(-3 * time.Minute), State: chain.Up,

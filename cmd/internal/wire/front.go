@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/relay/cache"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -27,7 +27,7 @@ type front struct {
 	handler   http.Handler
 	relay     *relay.Relay
 	limits    *limits.Limits
-	recorder  *store.Recorder
+	recorder  *usagedb.Recorder
 	latencies *meter.Latencies
 	answers   *cache.Cache
 	locator   *geo.Locator
@@ -42,7 +42,7 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	routes []Route, log *slog.Logger,
 ) (*front, error) {
 	f := &front{draining: make(chan struct{})}
-	f.recorder = store.NewRecorder(b.store, store.RecorderOptions{
+	f.recorder = usagedb.NewRecorder(b.store, usagedb.RecorderOptions{
 		Buffer: cfg.CallRecordsBuffer, MaxDelay: cfg.CallRecordsDelay,
 		Logger:  log,
 		OnDrop:  func(n int) { b.metrics.CallRecordsDropped.Add(float64(n)) },

@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/metering/flush"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Latencies that an API process held in memory are in PostgreSQL after it stopped, and agree with
@@ -59,7 +60,7 @@ func TestLatency_RecordedFiguresAreThoseOfTheCalls(t *testing.T) {
 }
 
 // recordedLatency flushes the meter and returns the histograms of the one account that made calls.
-func recordedLatency(t *testing.T, b *bench) store.LatencyFigures {
+func recordedLatency(t *testing.T, b *bench) usagedb.LatencyFigures {
 	t.Helper()
 	s, err := store.Open(t.Context(), b.cfg.DatabaseURL)
 	if err != nil {
@@ -85,7 +86,7 @@ func recordedLatency(t *testing.T, b *bench) store.LatencyFigures {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	figures, err := s.Latency(t.Context(), store.LatencyQuery{
+	figures, err := s.Latency(t.Context(), usagedb.LatencyQuery{
 		Account: owner, Since: now.Add(-24 * time.Hour), Until: now.Add(time.Hour),
 	})
 	if err != nil || len(figures) != 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/alerts"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/maildb"
 )
 
 // newMailSender returns the sender of queued mails. Without SMTP_URL they stay queued.
@@ -46,8 +46,8 @@ func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logge
 
 // countWaiting returns a callback that sets how many mails wait, by kind; a kind that is not in the
 // list has none.
-func countWaiting(figures *telemetry.Mails, now func() time.Time) func([]store.WaitingMails) {
-	return func(waiting []store.WaitingMails) {
+func countWaiting(figures *telemetry.Mails, now func() time.Time) func([]maildb.WaitingMails) {
+	return func(waiting []maildb.WaitingMails) {
 		for _, kind := range notify.Kinds() {
 			figures.Waits(string(kind), 0, 0)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 )
 
 // maxAllocations is the maximum of allocations per relayed call, including everything that serves
@@ -245,8 +246,8 @@ func makeKeys(t testing.TB, cfg config.Config) []string {
 	keys := make([]string, relayedKeys)
 	for i := range keys {
 		owner := account.NewID()
-		if _, err := s.CreateAccount(t.Context(), store.NewAccount{
-			ID: owner, Kind: store.KindOwner, Plan: plan.Enterprise,
+		if _, err := s.CreateAccount(t.Context(), accountdb.NewAccount{
+			ID: owner, Kind: accountdb.KindOwner, Plan: plan.Enterprise,
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +256,7 @@ func makeKeys(t testing.TB, cfg config.Config) []string {
 			t.Fatal(err)
 		}
 		digest := key.Digest(hasher)
-		if _, err := s.CreateKey(t.Context(), store.NewKey{
+		if _, err := s.CreateKey(t.Context(), accountdb.NewKey{
 			ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
 			Daily: account.Unlimited,
 		}); err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/relay"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // watchAPI registers the metrics of the API role. It returns a listener that counts connections, to
 // be used in place of the given one.
-func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *meter.Latencies, calls *relay.Relay,
+func watchAPI(b *base, server *apiServer, recorder *usagedb.Recorder, latencies *meter.Latencies, calls *relay.Relay,
 	listener net.Listener,
 ) net.Listener {
 	b.metrics.WatchCache(calls.CacheFigures)

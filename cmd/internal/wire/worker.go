@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -169,12 +169,12 @@ func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
 const lastFlush = 10 * time.Second
 
 // countSwept returns a callback that counts swept anonymous keys and accounts.
-func countSwept(m *telemetry.Metrics) func(store.SweptKeys) {
+func countSwept(m *telemetry.Metrics) func(accountdb.SweptKeys) {
 	const retired, deleted, account = "key_retired", "key_deleted", "account_deleted"
 	count := m.Outcomes("gateway_anonymous_swept_total",
 		"Anonymous keys that nobody uses, and their accounts, by what became of them.", "step", retired, deleted,
 		account)
-	return func(n store.SweptKeys) {
+	return func(n accountdb.SweptKeys) {
 		count(retired, int(n.Retired))
 		count(deleted, int(n.Deleted))
 		count(account, int(n.Accounts))

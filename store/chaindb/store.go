@@ -1,0 +1,10 @@
+// Package chaindb reads and writes the status history of chains and their incidents.
+package chaindb
+
+import "github.com/chainaccess/gateway/store/internal/pg"
+
+// Store is the part of the store that this package owns.
+type Store struct{ pool *pg.Pool }
+
+// New returns a Store that uses the given pool.
+func New(pool *pg.Pool) *Store { return &Store{pool: pool} }

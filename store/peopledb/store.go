@@ -1,0 +1,11 @@
+// Package peopledb reads and writes users, their sessions and sign-ins, the members of accounts and
+// invitations.
+package peopledb
+
+import "github.com/chainaccess/gateway/store/internal/pg"
+
+// Store is the part of the store that this package owns.
+type Store struct{ pool *pg.Pool }
+
+// New returns a Store that uses the given pool.
+func New(pool *pg.Pool) *Store { return &Store{pool: pool} }

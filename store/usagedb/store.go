@@ -1,0 +1,10 @@
+// Package usagedb reads and writes usage, call records, latencies and seeds of counters.
+package usagedb
+
+import "github.com/chainaccess/gateway/store/internal/pg"
+
+// Store is the part of the store that this package owns.
+type Store struct{ pool *pg.Pool }
+
+// New returns a Store that uses the given pool.
+func New(pool *pg.Pool) *Store { return &Store{pool: pool} }
