@@ -6,6 +6,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // AdoptWorkflow moves a key to the account of an owner who presented its claim code.
@@ -55,7 +56,7 @@ func Adopt(ctx workflow.Context, in AdoptInput) (string, error) {
 	}
 	if !a.adopted.InForce {
 		var doors *activities.Doors
-		err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the adoption"), doors.PutInForce,
+		err := workflow.ExecuteActivity(flow.Pushing(ctx, "tell the meter of the adoption"), doors.PutInForce,
 			[]account.KeyID{a.key}).Get(ctx, nil)
 		if err != nil {
 			return "", err
@@ -98,7 +99,8 @@ func (a *adoption) adopt(ctx workflow.Context, in activities.KeyAdoption) (activ
 		doors   *activities.Doors
 		adopted activities.AdoptedKey
 	)
-	err := workflow.ExecuteActivity(changing(ctx, "move the key to its owner's account"), doors.AdoptKey, in).Get(ctx,
+	err := workflow.ExecuteActivity(flow.Changing(ctx, "move the key to its owner's account"), doors.AdoptKey,
+		in).Get(ctx,
 		&adopted)
 	if err != nil {
 		return adopted, a.failed(ctx, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // BindWorkflow binds a key to a wallet.
@@ -59,7 +60,7 @@ func Bind(ctx workflow.Context, in BindInput) (string, error) {
 	}
 	if !b.bound.InForce {
 		var doors *activities.Doors
-		err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the binding"), doors.PutInForce,
+		err := workflow.ExecuteActivity(flow.Pushing(ctx, "tell the meter of the binding"), doors.PutInForce,
 			[]account.KeyID{b.key}).Get(ctx, nil)
 		if err != nil {
 			return "", err
@@ -145,9 +146,10 @@ func (b *binding) complete(ctx workflow.Context, in BindProof) (activities.Bound
 		doors *activities.Doors
 		bound activities.BoundKey
 	)
-	err := workflow.ExecuteActivity(changing(ctx, "bind the key to its wallet"), doors.BindKey, activities.KeyBinding{
-		Key: b.key, Address: in.Address, Message: b.newest.Message, By: in.By,
-	}).Get(ctx, &bound)
+	err := workflow.ExecuteActivity(flow.Changing(ctx, "bind the key to its wallet"), doors.BindKey,
+		activities.KeyBinding{
+			Key: b.key, Address: in.Address, Message: b.newest.Message, By: in.By,
+		}).Get(ctx, &bound)
 	if err != nil {
 		return bound, b.failed(ctx, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // Names of the updates and the query of flows that take a wallet's proof.
@@ -156,7 +157,8 @@ const (
 // failed shows that nothing was changed and returns the error for the sender of the update.
 func (p *progress) failed(ctx workflow.Context, err error) error {
 	told := handed(err)
-	if shown := p.show(ctx, StageRefused, "Refused with "+failureKind(told)+"; nothing was changed."); shown != nil {
+	if shown := p.show(ctx, StageRefused,
+		"Refused with "+flow.FailureKind(told)+"; nothing was changed."); shown != nil {
 		return shown
 	}
 	return told

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // CheckoutWorkflow follows one Stripe checkout from the moment its page is open until the account
@@ -90,11 +91,11 @@ func (c *checkingOut) waits() bool {
 func (c *checkingOut) pause() time.Duration {
 	switch {
 	case c.stuck != "":
-		return growing(firstAway, c.tries, maxAway)
+		return flow.Backoff(firstAway, c.tries, maxAway)
 	case c.stage == activities.CheckoutPaying:
-		return growing(firstPaying, c.tries, maxPaying)
+		return flow.Backoff(firstPaying, c.tries, maxPaying)
 	}
-	return growing(firstOpen, c.tries, maxOpen)
+	return flow.Backoff(firstOpen, c.tries, maxOpen)
 }
 
 // look polls the checkout. A failure of Stripe is shown to operators and retried by the next poll.
@@ -103,13 +104,14 @@ func (c *checkingOut) look(ctx workflow.Context) error {
 		billing *activities.Billing
 		stage   string
 	)
-	err := workflow.ExecuteActivity(asking(ctx, "look at the checkout"), billing.FollowCheckout, c.ref).Get(ctx, &stage)
+	err := workflow.ExecuteActivity(flow.Asking(ctx, "look at the checkout"), billing.FollowCheckout, c.ref).Get(ctx,
+		&stage)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	stuck := ""
 	if err != nil {
-		stage, stuck = c.stage, failureKind(err)
+		stage, stuck = c.stage, flow.FailureKind(err)
 	}
 	if stage == c.stage && stuck == c.stuck {
 		c.tries++

@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // ClaimWorkflow lets a wallet prove itself as an agent of an account and gives it a key.
@@ -134,7 +135,7 @@ func (c *claim) push(ctx workflow.Context) error {
 		due := c.due
 		c.due = nil
 		var doors *activities.Doors
-		if err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the agent's keys"), doors.PutInForce,
+		if err := workflow.ExecuteActivity(flow.Pushing(ctx, "tell the meter of the agent's keys"), doors.PutInForce,
 			due).Get(ctx, nil); err != nil {
 			return err
 		}
@@ -191,7 +192,8 @@ func (c *claim) complete(ctx workflow.Context, in ClaimProof) (activities.Claime
 		doors   *activities.Doors
 		claimed activities.ClaimedAgent
 	)
-	err := workflow.ExecuteActivity(changing(ctx, "give the agent its key"), doors.ClaimAgent, asked).Get(ctx, &claimed)
+	err := workflow.ExecuteActivity(flow.Changing(ctx, "give the agent its key"), doors.ClaimAgent, asked).Get(ctx,
+		&claimed)
 	if err != nil {
 		return claimed, c.failed(ctx, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // UsageNoticeWorkflow tells the owner of an account that a share of a period's allowance was used.
@@ -33,9 +34,10 @@ func UsageNotice(ctx workflow.Context, ref activities.NoticeRef) (string, error)
 		notices *activities.Notices
 		result  string
 	)
-	err := workflow.ExecuteActivity(telling(ctx, "tell the owner of the account"), notices.DeliverNotice, ref).Get(ctx,
+	err := workflow.ExecuteActivity(flow.Telling(ctx, "tell the owner of the account"), notices.DeliverNotice,
+		ref).Get(ctx,
 		&result)
-	if err == nil || failureKind(err) == activities.ErrNoticeMissing {
+	if err == nil || flow.FailureKind(err) == activities.ErrNoticeMissing {
 		return result, err
 	}
 	end := activities.NoticeEnd{NoticeRef: ref, Result: activities.NoticeFailed}
@@ -45,7 +47,8 @@ func UsageNotice(ctx workflow.Context, ref activities.NoticeRef) (string, error)
 	// Also record the cancellation: a notice without a result would be started again.
 	ending, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
-	err = workflow.ExecuteActivity(upkeeping(ending, "record that it was given up"), notices.EndNotice, end).Get(ending,
+	err = workflow.ExecuteActivity(flow.Upkeeping(ending, "record that it was given up"), notices.EndNotice,
+		end).Get(ending,
 		&result)
 	return result, err
 }

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // PartitionWorkflow creates the partitions of the coming days and deletes records past their
@@ -51,7 +52,8 @@ func KeepPartitions(ctx workflow.Context, in activities.PartitionUpkeep) (activi
 		partitions *activities.Partitions
 		report     activities.PartitionReport
 	)
-	err := workflow.ExecuteActivity(upkeeping(ctx, "keep the partitions of call records"), partitions.KeepPartitions,
+	err := workflow.ExecuteActivity(flow.Upkeeping(ctx, "keep the partitions of call records"),
+		partitions.KeepPartitions,
 		in).Get(ctx, &report)
 	return report, err
 }

@@ -1,14 +1,15 @@
 package workflows
 
 import (
-	"errors"
+	"strconv"
+	"strings"
 	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // ProbeWorkflow measures a chain's upstreams in rounds and publishes each round on the board.
@@ -119,7 +120,7 @@ func (p *probe) take(in ProbeInput) {
 // round measures once and shows the result. Only the workflow's own cancellation is an error.
 func (p *probe) round(ctx workflow.Context) error {
 	var chains *activities.Chains
-	measure := measuring(ctx, p.in.timeout(), "measure "+string(p.in.Chain))
+	measure := flow.Measuring(ctx, p.in.timeout(), "measure "+string(p.in.Chain))
 	var result activities.ProbeResult
 	err := workflow.ExecuteActivity(measure, chains.Probe, p.in.Chain).Get(ctx, &result)
 	if ctx.Err() != nil {
@@ -128,7 +129,7 @@ func (p *probe) round(ctx workflow.Context) error {
 	stage, failure := StageUnmeasured, ""
 	if err != nil {
 		p.failures++
-		failure = failureKind(err)
+		failure = flow.FailureKind(err)
 		if p.unknown++; failure != activities.ErrNotConfigured {
 			p.unknown = 0
 		}
@@ -176,13 +177,49 @@ func stageOf(s activities.ProbeResult) string {
 	return StageHealthy
 }
 
-// failureKind returns the type of an activity's failure, which contains no external text.
-func failureKind(err error) string {
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
-		return failed.Type()
+// details renders a chain's last measurement for the Temporal UI, in Markdown. failures counts the
+// rounds that have failed since. It does not use fmt, which workflowcheck cannot prove
+// deterministic.
+func details(id chain.ID, s activities.ProbeResult, failures int, failure string) string {
+	var b strings.Builder
+	text := func(parts ...string) {
+		for _, part := range parts {
+			b.WriteString(part)
+		}
 	}
-	if temporal.IsTimeoutError(err) {
-		return "worker_timeout"
+	text("**", cell(string(id)), "**")
+	if failures > 0 {
+		text(": ", strconv.Itoa(failures), " rounds failed in a row, the last with `", cell(failure), "`.")
 	}
-	return "unknown"
+	if s.MeasuredAt.IsZero() {
+		text(" Not measured yet.\n")
+		return b.String()
+	}
+	head := "unknown"
+	if s.HeadKnown {
+		head = number(s.Head)
+	}
+	text(" Head ", head, ", measured ", s.MeasuredAt.UTC().Format(time.RFC3339), ".\n\n")
+	text("| Upstream | State | Head | Lag | Latency | Chain id | Error |\n|---|---|---|---|---|---|---|\n")
+	for i := range s.Upstreams {
+		u := &s.Upstreams[i]
+		state, chainID := "usable", "ok"
+		if !u.Usable {
+			state = "not used"
+		}
+		if !u.ChainIDOK {
+			chainID = "not proven"
+		}
+		latency := strconv.FormatFloat(float64(u.LatencyMicros)/1000, 'f', 1, 64)
+		text("| ", cell(u.Name), " | ", state, " | ", number(u.Head), " | ", number(u.Lag), " | ", latency, " ms | ",
+			chainID, " | ", cell(u.Reason), " |\n")
+	}
+	return b.String()
+}
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// cell escapes text for one cell of a Markdown table.
+func cell(text string) string {
+	return strings.NewReplacer("|", "/", "\n", " ", "\r", " ", "`", "'").Replace(text)
 }

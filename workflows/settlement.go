@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // SettlementWorkflow handles what one payer sent in one transaction, from the first redeem until
@@ -107,7 +108,7 @@ func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //no
 		if !s.over && !s.closing {
 			continue
 		}
-		if err := drainHandlers(ctx); err != nil {
+		if err := flow.DrainHandlers(ctx); err != nil {
 			return "", err
 		}
 		// The sender of the signal may know of news since the last read: start over as if the
@@ -166,7 +167,7 @@ func (s *settling) begin(ctx workflow.Context) error {
 		settlements *activities.Settlements
 		known       activities.RecordedSettlement
 	)
-	if err := workflow.ExecuteActivity(upkeeping(ctx, "look the settlement up"), settlements.FindSettlement,
+	if err := workflow.ExecuteActivity(flow.Upkeeping(ctx, "look the settlement up"), settlements.FindSettlement,
 		s.id).Get(ctx, &known); err != nil {
 		return err
 	}
@@ -230,21 +231,12 @@ func (s *settling) step(ctx workflow.Context) error {
 func (s *settling) pause() time.Duration {
 	switch s.Stage {
 	case x402.StagePending:
-		return growing(firstPending, s.Tries, maxPending)
+		return flow.Backoff(firstPending, s.Tries, maxPending)
 	case x402.StageStuck:
-		return growing(firstStuck, s.Tries, maxStuck)
+		return flow.Backoff(firstStuck, s.Tries, maxStuck)
 	default:
 		return 0
 	}
-}
-
-// growing returns the exponential backoff after some tries: first, doubled with each, at most
-// limit.
-func growing(first time.Duration, tries int, limit time.Duration) time.Duration {
-	for ; tries > 0 && first < limit; tries-- {
-		first *= 2
-	}
-	return min(first, limit)
 }
 
 // look reads the chain while no client waits. It grants nothing, because nobody would receive the
@@ -272,10 +264,10 @@ func (s *settling) read(ctx workflow.Context, tier plan.Tier,
 ) (facts activities.SettlementFacts, err error) {
 	var settlements *activities.Settlements
 	question := activities.SettlementQuestion{ID: s.id, Tier: tier, Country: country}
-	err = workflow.ExecuteActivity(reading(ctx, "read the payment from the chain"), settlements.ReadSettlement,
+	err = workflow.ExecuteActivity(flow.Reading(ctx, "read the payment from the chain"), settlements.ReadSettlement,
 		question).Get(ctx, &facts)
 	if err != nil && ctx.Err() == nil {
-		return activities.SettlementFacts{Stuck: failureKind(err)}, nil
+		return activities.SettlementFacts{Stuck: flow.FailureKind(err)}, nil
 	}
 	return facts, err
 }
@@ -303,7 +295,7 @@ func (s *settling) note(ctx workflow.Context, facts *activities.SettlementFacts)
 		settlements *activities.Settlements
 		noted       activities.RecordedSettlement
 	)
-	err := workflow.ExecuteActivity(changing(ctx, "record how far the settlement is"), settlements.NoteSettlement,
+	err := workflow.ExecuteActivity(flow.Changing(ctx, "record how far the settlement is"), settlements.NoteSettlement,
 		activities.SettlementNote{
 			ID: s.id, Stage: answer.Stage, Reason: answer.Why, Words: answer.Words, Found: found,
 		}).Get(ctx, &noted)
@@ -351,7 +343,7 @@ func (s *settling) stuck(ctx workflow.Context, reason string) error {
 func (s *settling) addEvent(ctx workflow.Context, words string) error {
 	workflow.SetCurrentDetails(ctx, words)
 	var settlements *activities.Settlements
-	_ = workflow.ExecuteActivity(changing(ctx, "tell the settlement's history"), settlements.TellSettlement,
+	_ = workflow.ExecuteActivity(flow.Changing(ctx, "tell the settlement's history"), settlements.TellSettlement,
 		activities.SettlementWord{ID: s.id, Words: words}).Get(ctx, nil)
 	return ctx.Err()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // Redeem is the argument of the update redeem. The sender has verified the payer's signature.
@@ -83,7 +84,7 @@ func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error)
 	)
 	if s.Granted != nil {
 		again := activities.SettlementRotation{ID: s.id, Credential: in.Credential, Request: in.Request}
-		err := workflow.ExecuteActivity(changing(ctx, "give another credential"), settlements.RotateSettlement,
+		err := workflow.ExecuteActivity(flow.Changing(ctx, "give another credential"), settlements.RotateSettlement,
 			again).Get(ctx, &granted)
 		if err != nil {
 			return RedeemAnswer{}, handed(err)
@@ -107,7 +108,7 @@ func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error)
 	asked := activities.SettlementGrant{
 		ID: s.id, Deal: facts.Deal, Found: facts.Found, Credential: in.Credential, Request: in.Request,
 	}
-	err = workflow.ExecuteActivity(changing(ctx, "grant the units"), settlements.GrantSettlement, asked).Get(ctx,
+	err = workflow.ExecuteActivity(flow.Changing(ctx, "grant the units"), settlements.GrantSettlement, asked).Get(ctx,
 		&granted)
 	if err != nil {
 		if s.Stage == "" { // the next read shows whether it was committed

@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // Timing of the watch over a granted settlement.
@@ -84,7 +85,7 @@ func (s *settling) confirm(ctx workflow.Context) error {
 	}
 	if facts.Stuck != "" {
 		s.Tries++
-		s.Next = workflow.Now(ctx).Add(growing(firstStuck, s.Tries-1, maxStuck))
+		s.Next = workflow.Now(ctx).Add(flow.Backoff(firstStuck, s.Tries-1, maxStuck))
 		workflow.SetCurrentDetails(ctx,
 			"The chain cannot be read, so it is not known whether the transaction is final: "+facts.Stuck+
 				". It is looked at again by itself.")
@@ -173,7 +174,7 @@ func (s *settling) conclude(ctx workflow.Context, f x402.Finality, found *x402.F
 		concluded   activities.RecordedSettlement
 	)
 	end := activities.SettlementEnd{ID: s.id, Finality: f, Words: words, Found: found}
-	err := workflow.ExecuteActivity(changing(ctx, "record what became of the transaction"),
+	err := workflow.ExecuteActivity(flow.Changing(ctx, "record what became of the transaction"),
 		settlements.ConcludeSettlement, end).Get(ctx, &concluded)
 	s.Next = workflow.Now(ctx).Add(overAgain)
 	if err != nil {

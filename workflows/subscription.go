@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // SubscriptionWorkflow keeps an account at what it bought, from the first purchase until nothing
@@ -103,7 +104,7 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 		if err := s.step(ctx); err != nil {
 			return "", err
 		}
-		yield(ctx)
+		flow.Yield(ctx)
 		again := s.turned || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 		if !again && !s.idle() {
 			continue
@@ -112,7 +113,7 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 			return "", err
 		}
-		yield(ctx)
+		flow.Yield(ctx)
 		switch {
 		case s.idle():
 			s.closing = true
@@ -212,17 +213,17 @@ func (s *subscribing) look(ctx workflow.Context) (activities.Reconciled, error) 
 		billing *activities.Billing
 		known   activities.Reconciled
 	)
-	err := workflow.ExecuteActivity(asking(ctx, "look at what was bought"), billing.Reconcile, s.account).Get(ctx,
+	err := workflow.ExecuteActivity(flow.Asking(ctx, "look at what was bought"), billing.Reconcile, s.account).Get(ctx,
 		&known)
 	switch {
 	case ctx.Err() != nil:
 		return known, ctx.Err()
 	case err != nil:
 		s.Tries++
-		s.Retry = workflow.Now(ctx).Add(growing(firstAway, s.Tries-1, maxAway))
-		workflow.SetCurrentDetails(ctx, "What was bought is not known or not in force: "+failureKind(err)+
+		s.Retry = workflow.Now(ctx).Add(flow.Backoff(firstAway, s.Tries-1, maxAway))
+		workflow.SetCurrentDetails(ctx, "What was bought is not known or not in force: "+flow.FailureKind(err)+
 			". The plan goes on as it is; it is looked at again by itself.")
-		if shown := s.stuck(ctx, failureKind(err)); shown != nil {
+		if shown := s.stuck(ctx, flow.FailureKind(err)); shown != nil {
 			return known, shown
 		}
 		return known, err

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 func (s *subscribing) mayLook(workflow.Context) error {
@@ -38,7 +39,7 @@ func (s *subscribing) close(ctx workflow.Context, known *activities.Reconciled) 
 			continue
 		}
 		var billing *activities.Billing
-		_ = workflow.ExecuteActivity(changing(ctx, "have the statement of "+p.Key+" closed"), billing.BeginClosing,
+		_ = workflow.ExecuteActivity(flow.Changing(ctx, "have the statement of "+p.Key+" closed"), billing.BeginClosing,
 			activities.Closing{Account: s.account, Period: p}).Get(ctx, nil)
 		if p.End.After(newest) {
 			newest = p.End

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/workflows/internal/flow"
 )
 
 // TicketWorkflow closes a resolved ticket that nobody answered for seven days. PostgreSQL has the
@@ -48,14 +49,14 @@ func KeepTicket(ctx workflow.Context, ref activities.TicketRef) (ticket.Status, 
 			tickets *activities.Tickets
 			now     activities.TicketState
 		)
-		if err := workflow.ExecuteActivity(looking(ctx, "look at the ticket"), tickets.LookAtTicket, ref).Get(ctx,
+		if err := workflow.ExecuteActivity(flow.Looking(ctx, "look at the ticket"), tickets.LookAtTicket, ref).Get(ctx,
 			&now); err != nil {
 			return "", err
 		}
 		if err := showTicket(ctx, &shown, &now); err != nil {
 			return "", err
 		}
-		yield(ctx)
+		flow.Yield(ctx)
 		over := !now.Known || now.Status == ticket.Closed
 		switch {
 		case looks.Len() > 0:

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/workflows"
+	"github.com/chainaccess/gateway/workflows/namespace"
 )
 
 // onNamespace configures a site's Temporal namespace.
@@ -59,8 +59,8 @@ func TestDeployments_NeverShareANamespace(t *testing.T) {
 	// processes exit.
 	testkit.Eventually(t, patience, func() bool {
 		// the error is ignored: not found when the namespace is not marked
-		_ = temporal.TerminateWorkflow(t.Context(), workflows.DeploymentWorkflow, "", "by hand")
-		now, err := workflows.ClaimNamespace(t.Context(), temporal.WorkflowService(), server.Namespace, "another")
+		_ = temporal.TerminateWorkflow(t.Context(), namespace.DeploymentWorkflow, "", "by hand")
+		now, err := namespace.Claim(t.Context(), temporal.WorkflowService(), server.Namespace, "another")
 		return err == nil && now == "another"
 	}, "another deployment marks the namespace")
 	for _, p := range roles {
@@ -83,7 +83,7 @@ func TestDeployments_NeverShareANamespace(t *testing.T) {
 // marked.
 func owner(t *testing.T, c client.Client) string {
 	t.Helper()
-	found, err := c.DescribeWorkflowExecution(t.Context(), workflows.DeploymentWorkflow, "")
+	found, err := c.DescribeWorkflowExecution(t.Context(), namespace.DeploymentWorkflow, "")
 	if err != nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
-	"github.com/chainaccess/gateway/workflows"
+	"github.com/chainaccess/gateway/workflows/namespace"
 )
 
 // TemporalClient is a connection that does nothing in a namespace until that is known to be this
@@ -101,7 +101,7 @@ func (g *NamespaceGate) CheckCallAllowed(ctx context.Context, method string, _, 
 func (g *NamespaceGate) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, asks{}, true), gateTimeout)
 	defer cancel()
-	owner, err := workflows.ClaimNamespace(ctx, g.temporal.WorkflowService(), g.namespace, g.deployment)
+	owner, err := namespace.Claim(ctx, g.temporal.WorkflowService(), g.namespace, g.deployment)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (g *NamespaceGate) Check(ctx context.Context) error {
 			"TEMPORAL_NAMESPACE: the namespace %q %w (%s; this one, by DATABASE_URL, is %s): give each a namespace "+
 				"of its own, `temporal operator namespace create -n NAME`, or correct the address. If the other is "+
 				"gone for good: `temporal workflow terminate -n %s -w %s`",
-			g.namespace, ErrNotOurs, owner, g.deployment, g.namespace, workflows.DeploymentWorkflow)
+			g.namespace, ErrNotOurs, owner, g.deployment, g.namespace, namespace.DeploymentWorkflow)
 	}
 	g.open.Store(true)
 	return nil

@@ -1,4 +1,4 @@
-package workflows_test
+package namespace_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/workflows"
+	"github.com/chainaccess/gateway/workflows/namespace"
 )
 
 func TestClaimNamespace_IsWonOnce(t *testing.T) {
@@ -14,7 +14,7 @@ func TestClaimNamespace_IsWonOnce(t *testing.T) {
 	server := testkit.Temporal(t)
 	c := server.Dial(t)
 	claim := func(id string) string {
-		owner, err := workflows.ClaimNamespace(t.Context(), c.WorkflowService(), server.Namespace, id)
+		owner, err := namespace.Claim(t.Context(), c.WorkflowService(), server.Namespace, id)
 		if err != nil {
 			t.Error(err)
 		}
@@ -34,7 +34,7 @@ func TestClaimNamespace_IsWonOnce(t *testing.T) {
 			t.Errorf("claim %d says that the namespace is %q's, the first that it is %q's", i, owner, owners[0])
 		}
 	}
-	if err := c.TerminateWorkflow(t.Context(), workflows.DeploymentWorkflow, "", "by hand"); err != nil {
+	if err := c.TerminateWorkflow(t.Context(), namespace.DeploymentWorkflow, "", "by hand"); err != nil {
 		t.Fatal(err)
 	}
 	if owner := claim("z"); owner != "z" {

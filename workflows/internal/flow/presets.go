@@ -1,4 +1,6 @@
-package workflows
+// Package flow holds what workflow definitions share: presets of activities' timeouts and retries,
+// backoff, kinds of failures, and how a flow ends without losing a signal.
+package flow
 
 import (
 	"time"
@@ -10,8 +12,8 @@ import (
 // Presets of timeouts and retries. Each activity uses one of them. The summary is shown in the
 // Temporal UI.
 
-// measuring is for measurements that are soon repeated anyway: two attempts, each within timeout.
-func measuring(ctx workflow.Context, timeout time.Duration, summary string) workflow.Context {
+// Measuring is for measurements that are soon repeated anyway: two attempts, each within timeout.
+func Measuring(ctx workflow.Context, timeout time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: timeout,
 		// A worker that dies with the task costs one timeout. A task that no worker takes does not
@@ -22,9 +24,9 @@ func measuring(ctx workflow.Context, timeout time.Duration, summary string) work
 	})
 }
 
-// reading is for reading a chain while a client waits: an attempt is shorter than the client's
+// Reading is for reading a chain while a client waits: an attempt is shorter than the client's
 // timeout, and a failed read is retried later by the flow.
-func reading(ctx workflow.Context, summary string) workflow.Context {
+func Reading(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    6 * time.Second, // the read itself has a timeout of five
 		ScheduleToCloseTimeout: time.Minute,
@@ -33,8 +35,8 @@ func reading(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// upkeeping is for slow, idempotent work on the database: minutes per attempt, retried for hours.
-func upkeeping(ctx workflow.Context, summary string) workflow.Context {
+// Upkeeping is for slow, idempotent work on the database: minutes per attempt, retried for hours.
+func Upkeeping(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    5 * time.Minute,
 		ScheduleToCloseTimeout: 12 * time.Hour,
@@ -45,9 +47,9 @@ func upkeeping(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// closingOne is for the statement of one account: short, and retried without limit, because nothing
+// ClosingOne is for the statement of one account: short, and retried without limit, because nothing
 // is lost meanwhile.
-func closingOne(ctx workflow.Context, summary string) workflow.Context {
+func ClosingOne(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -57,8 +59,8 @@ func closingOne(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// looking is for reading one row and acting on it: short, and retried without limit.
-func looking(ctx workflow.Context, summary string) workflow.Context {
+// Looking is for reading one row and acting on it: short, and retried without limit.
+func Looking(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -68,9 +70,9 @@ func looking(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// closingMany is for the statements of a page of accounts: up to half an hour, with heartbeats so
+// ClosingMany is for the statements of a page of accounts: up to half an hour, with heartbeats so
 // that another worker takes over soon.
-func closingMany(ctx workflow.Context, summary string) workflow.Context {
+func ClosingMany(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Minute,
 		HeartbeatTimeout:    5 * time.Minute,
@@ -81,10 +83,10 @@ func closingMany(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// telling is for messages to people: retried for three days, because late is better than never, and
+// Telling is for messages to people: retried for three days, because late is better than never, and
 // no longer, because by then it is no news. An attempt reads and writes a few rows. A task that is
 // lost on its way to a worker is retried only after its timeout, so that is short.
-func telling(ctx workflow.Context, summary string) workflow.Context {
+func Telling(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    20 * time.Second,
 		ScheduleToCloseTimeout: 72 * time.Hour,
@@ -95,9 +97,9 @@ func telling(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// changing is for a change in PostgreSQL that a client waits for: short attempts in quick
+// Changing is for a change in PostgreSQL that a client waits for: short attempts in quick
 // succession, and retried for minutes, because the change continues after the client has left.
-func changing(ctx workflow.Context, summary string) workflow.Context {
+func Changing(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    6 * time.Second, // the push within a change has half of it
 		ScheduleToCloseTimeout: 10 * time.Minute,
@@ -108,8 +110,8 @@ func changing(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// pushing is for pushing a committed change to the meter as soon as that answers.
-func pushing(ctx workflow.Context, summary string) workflow.Context {
+// Pushing is for pushing a committed change to the meter as soon as that answers.
+func Pushing(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    20 * time.Second,
 		ScheduleToCloseTimeout: 24 * time.Hour,
@@ -120,9 +122,9 @@ func pushing(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// asking is for reading Stripe and acting on it: several requests and writes in one attempt. Few
+// Asking is for reading Stripe and acting on it: several requests and writes in one attempt. Few
 // attempts in a row, because the flow itself retries with backoff.
-func asking(ctx workflow.Context, summary string) workflow.Context {
+func Asking(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    time.Minute,
 		ScheduleToCloseTimeout: 5 * time.Minute,

@@ -1,4 +1,5 @@
-package workflows
+// Package namespace marks a Temporal namespace as a deployment's.
+package namespace
 
 import (
 	"context"
@@ -26,10 +27,10 @@ const (
 	deploymentDelay    = 100 * 365 * 24 * time.Hour
 )
 
-// ClaimNamespace marks a namespace as a deployment's unless it is marked already, and returns the
+// Claim marks a namespace as a deployment's unless it is marked already, and returns the
 // id of the deployment that owns it. If several processes race, one wins, because a workflow id is
 // unique. It makes at most three calls and retries none.
-func ClaimNamespace(ctx context.Context, service workflowservice.WorkflowServiceClient,
+func Claim(ctx context.Context, service workflowservice.WorkflowServiceClient,
 	namespace, deployment string,
 ) (owner string, err error) {
 	if owner, err = namespaceOwner(ctx, service, namespace); err != nil || owner != "" {
