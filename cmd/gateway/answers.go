@@ -35,7 +35,8 @@ func opsFeedbackCommand() *cobra.Command {
 			}
 			return writeFeedback(cmd.OutOrStdout(), all, limit)
 		})
-	answer := answerCommand("Set the status of feedback, and mail the answer to its author", supportdb.FeedbackStatuses(),
+	answer := answerCommand("Set the status of feedback, and mail the answer to its author",
+		supportdb.FeedbackStatuses(),
 		func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *supportdb.Answer) error {
 			return operator.AnswerFeedback(cmd.Context(), cfg, supportdb.FeedbackID{UUID: id}, *a)
 		})

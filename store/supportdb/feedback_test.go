@@ -32,7 +32,8 @@ func TestFeedback_IsListedByPagesAndItsStatus(t *testing.T) {
 			by.Scope = scope
 		}
 		f := supportdb.Feedback{
-			ID: supportdb.NewFeedbackID(), Kind: "feature", Title: `<b>"more"</b>`, Chain: "eth_mainnet", CreatedAt: noon,
+			ID: supportdb.NewFeedbackID(), Kind: "feature", Title: `<b>"more"</b>`, Chain: "eth_mainnet",
+			CreatedAt: noon,
 		}
 		given = append(given, storetest.Must[supportdb.Feedback](t)(s.SubmitFeedback(ctx, by, f, nil)))
 	}
