@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
 )
 
 // wholeBatch is the approximate size in bytes up to which a batch is assembled before it is sent. A
@@ -122,4 +123,67 @@ func separator(i int) byte {
 		return '['
 	}
 	return ','
+}
+
+// maxRefusedIDs bounds the errors that answer one batch: a body of a few megabytes may hold
+// hundreds of thousands of requests. A larger batch is refused with one error.
+const maxRefusedIDs = 10 * relay.MaxBatch
+
+// refuseRPC answers a body whose caller is not identified. Nothing is metered.
+func (s *server) refuseRPC(c *gin.Context, f *fault.Error, body []byte) {
+	s.noteFault(c, f)
+	limitHeaders(c.Writer.Header(), f)
+	if ids := jsonrpc.BatchIDs(body, maxRefusedIDs); ids != nil {
+		s.writeErrors(c, ids, f)
+		return
+	}
+	c.Data(f.HTTP(), jsonType, appendFault(nil, singleID(body), f, c.Writer.Header().Get(requestIDHeader)))
+}
+
+// writeRefused answers a body that was refused as a whole. Clients match the answers of a batch to
+// its requests, so a batch whose ids are readable gets one error per id.
+func (s *server) writeRefused(c *gin.Context, reply *relay.Reply, body []byte) {
+	ids := jsonrpc.BatchIDs(body, maxRefusedIDs)
+	if ids == nil {
+		s.writeSingle(c, reply)
+		return
+	}
+	f, h := reply.Fault, c.Writer.Header()
+	limitHeaders(h, f)
+	if f.Window == nil {
+		window := reply.Window()
+		tellWindow(h, &window, make([]string, windowHeaders))
+	}
+	h.Set("Server-Timing", serverTiming(reply.Timing, false))
+	reply.Close(f.HTTP(), s.writeErrors(c, ids, f))
+}
+
+// writeErrors sends f once for each id, in the status of f, and returns how many bytes were sent.
+func (s *server) writeErrors(c *gin.Context, ids [][]byte, f *fault.Error) int64 {
+	h := c.Writer.Header()
+	object := f.Object(h.Get(requestIDHeader))
+	h["Content-Type"] = jsonTypeValue
+	out := s.outgoing(c)
+	defer out.release()
+	c.Writer.WriteHeader(f.HTTP())
+	piece := make([]byte, 0, min(len(ids)*(len(object)+64), pieceBytes))
+	var err error
+	for i, id := range ids {
+		piece = append(appendOpening(append(piece, separator(i)), id), `"error":`...)
+		piece = append(append(piece, object...), '}')
+		if len(piece) >= pieceBytes && err == nil {
+			_, err = out.Write(piece)
+			piece = piece[:0]
+		}
+	}
+	if err == nil {
+		_, err = out.Write(append(piece, ']'))
+	}
+	if err == nil {
+		err = out.end()
+	}
+	if err != nil { // the client must see that the answer is incomplete
+		panic(http.ErrAbortHandler)
+	}
+	return out.client.written
 }

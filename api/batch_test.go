@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -145,7 +146,8 @@ func TestBatch_OutsideTheBoundsIsRefusedAsAWhole(t *testing.T) {
 	key := g.unlimited()
 	g.rpc(key, chain.EthMainnet, "[]").refused(http.StatusBadRequest, -32600)
 	g.rpc(key, chain.EthMainnet, " [ \n ] ").refused(http.StatusBadRequest, -32600)
-	g.rpc(key, chain.EthMainnet, batchOf(101, "eth_call")).refused(http.StatusRequestEntityTooLarge, -32600)
+	g.rpc(key, chain.EthMainnet, batchOf(relay.MaxBatch+1, "eth_call")).refusedBatch(relay.MaxBatch+1,
+		http.StatusRequestEntityTooLarge, -32600)
 	g.rpc(key, chain.EthMainnet, `[{"jsonrpc":"2.0","id":1,"method":"eth_call"}`).refused(http.StatusBadRequest, -32700)
 	g.rpc(key, chain.EthMainnet, batchOf(100, "eth_call")).batch(100)
 	if g.sent("eth_call") != 100 {
@@ -157,7 +159,7 @@ func TestBatch_ItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
-	items := g.rpc(key, chain.EthMainnet, batchOf(40, "eth_call")).batch(40)
+	items := g.rpc(key, chain.EthMainnet, batchOf(150, "eth_call")).batch(150)
 	admitted := 0
 	for i, item := range items {
 		if item.Error == nil {
@@ -170,8 +172,8 @@ func TestBatch_ItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
 			t.Fatalf("item %d is refused with %+v", i, item.Error)
 		}
 	}
-	if admitted < 1 || admitted > 15 || g.sent("eth_call") != admitted { // a new window may begin while the batch runs
-		t.Errorf("%d of 40 were admitted, %d sent", admitted, g.sent("eth_call"))
+	if admitted < 1 || admitted > 110 || g.sent("eth_call") != admitted { // a new window may begin while the batch runs
+		t.Errorf("%d of 150 were admitted, %d sent", admitted, g.sent("eth_call"))
 	}
 	if day, _ := g.counted(key); int64(day) != int64(1000*admitted) {
 		t.Errorf("the day holds %d for %d calls", day, admitted)
@@ -341,5 +343,142 @@ func TestBatch_LargeAnswerIsSentInPiecesAndInOrder(t *testing.T) {
 	calls := g.calls(a)
 	if len(calls) != 14 || calls[11].ResponseBytes < 200_000 || calls[11].ResponseBytes > 200_100 {
 		t.Errorf("recorded %d calls", len(calls))
+	}
+}
+
+// refusedBatch checks that every one of n ids, from 0, got the refusal, and returns the first item.
+func (a answer) refusedBatch(n, status, code int) envelope {
+	a.t.Helper()
+	var items []envelope
+	if err := json.Unmarshal([]byte(a.body), &items); err != nil || a.status != status || len(items) != n {
+		a.t.Fatalf("got HTTP %d with %d items: %.300s (%v), want HTTP %d with %d", a.status, len(items), a.body, err,
+			status, n)
+	}
+	for i, item := range items {
+		if string(item.ID) != fmt.Sprint(i) || item.Error == nil || item.Error.Code != code ||
+			item.Error.Data["request_id"] != a.requestID().String() || item.Error.Data["support"] == nil {
+			a.t.Fatalf("item %d is %s: %+v, want %d", i, item.ID, item.Error, code)
+		}
+	}
+	return items[0]
+}
+
+func TestRefusedBatch_HasOneErrorForEachID(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.maxBody = 1 << 20 })
+	key, suspended := g.unlimited(), g.doorKey()
+	g.suspend(suspended)
+	body := batchOf(3, "eth_call")
+	for _, row := range []struct {
+		what         string
+		a            answer
+		n            int
+		status, code int
+	}{
+		{"more items than a batch may have", g.rpc(key, chain.EthMainnet, batchOf(relay.MaxBatch+1, "eth_call")),
+			relay.MaxBatch + 1, http.StatusRequestEntityTooLarge, -32600},
+		{"a key that nobody has", g.rpc("cag_nothing", chain.EthMainnet, body), 3, http.StatusUnauthorized, -32001},
+		{"an unknown chain, not JSON-RPC", g.rpc(suspended, "nowhere", body), 3, http.StatusForbidden, -32009},
+		{"an unknown chain", g.rpc(key, "nowhere", body), 3, http.StatusNotFound, -32600},
+		{"an unknown tier", g.rpc(key, chain.EthMainnet, body, "X-Route-Tier", "best"), 3,
+			http.StatusBadRequest, -32602},
+	} {
+		if first := row.a.refusedBatch(row.n, row.status, row.code); first.Error.Message == "" {
+			t.Errorf("%s: no message", row.what)
+		}
+	}
+	if g.sent("eth_call") != 0 {
+		t.Errorf("%d calls were relayed", g.sent("eth_call"))
+	}
+}
+
+func TestRefusedBatch_SaysTheRateWindow(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	for range 200 { // a new window may begin between two requests
+		a := g.rpc(key, chain.EthMainnet, batchOf(relay.MaxBatch+1, "eth_call"))
+		if a.status == http.StatusRequestEntityTooLarge {
+			continue
+		}
+		first := a.refusedBatch(relay.MaxBatch+1, http.StatusTooManyRequests, -32005)
+		if first.Error.Data["retry_after"] == nil || first.Error.Data["next_door"] == nil ||
+			a.header.Get("Retry-After") == "" || a.header.Get("RateLimit-Limit") == "" {
+			t.Errorf("the refusal lacks what a 429 says: %v %v", first.Error.Data, a.header)
+		}
+		return
+	}
+	t.Fatal("the rate window never refused")
+}
+
+func TestRefusedBatch_IsOneErrorWithoutReadableIDs(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	notification := `{"jsonrpc":"2.0","method":"eth_call"}`
+	for what, body := range map[string]string{
+		"a notification":       "[" + call("eth_call", "[]") + "," + notification + "]",
+		"no objects":           "[1,2,3]",
+		"an endless id":        `[{"id":"` + strings.Repeat("x", 5000) + `"}]`,
+		"an empty batch":       "[]",
+		"no end":               "[" + call("eth_call", "[]"),
+		"more than are echoed": "[" + strings.Repeat(`{"id":1},`, 10*relay.MaxBatch) + `{"id":1}]`,
+	} {
+		a := g.rpc("cag_nothing", chain.EthMainnet, body)
+		a.refused(http.StatusUnauthorized, -32001)
+		if string(a.envelope().ID) != "null" {
+			t.Errorf("%s: the id is %s", what, a.envelope().ID)
+		}
+	}
+	a := g.rpc("cag_nothing", chain.EthMainnet, call("eth_call", "[]"))
+	a.refused(http.StatusUnauthorized, -32001)
+	if string(a.envelope().ID) != "7" {
+		t.Errorf("the id of a single request is %s", a.envelope().ID)
+	}
+}
+
+func TestRefusedBatch_IsCompressed(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	a := g.rpc("cag_nothing", chain.EthMainnet, batchOf(1000, "eth_call"), "Accept-Encoding", "gzip")
+	if a.header.Get("Content-Encoding") != "gzip" || len(a.body) > 64<<10 {
+		t.Fatalf("%d bytes came as %q", len(a.body), a.header.Get("Content-Encoding"))
+	}
+	a.body = a.unzip()
+	a.refusedBatch(1000, http.StatusUnauthorized, -32001)
+}
+
+// A thousand items, some of them wrong: each has its own answer, and at most 62 run at once.
+func TestBatch_OfAThousandItems(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	g.all(testkit.ResultOf(func(r testkit.Request) any { return r.Params }))
+	wrong := strings.Replace(batchOf(relay.MaxBatch, "eth_call"), `"id":500,"method":"eth_call"`,
+		`"id":500,"method":"eth_nothing"`, 1)
+	items := g.rpc(g.unlimited(), chain.EthMainnet, wrong).batch(relay.MaxBatch)
+	for i, item := range items {
+		switch {
+		case i == 500:
+			if item.Error == nil || item.Error.Code != -32601 {
+				t.Errorf("item 500 is %+v", item)
+			}
+		case string(item.ID) != fmt.Sprint(i) || string(item.Result) != fmt.Sprintf("[%d]", i):
+			t.Fatalf("item %d is %s: %s %+v", i, item.ID, item.Result, item.Error)
+		}
+	}
+	if g.sent("eth_call") != relay.MaxBatch-1 {
+		t.Errorf("%d calls were relayed", g.sent("eth_call"))
+	}
+}
+
+func TestBatch_IsRefusedWhenItsItemsFindNoMemory(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.batches = 64 << 10 })
+	key := g.unlimited()
+	for range 2 { // what a batch took is free again
+		g.rpc(key, chain.EthMainnet, batchOf(160, "eth_call")).batch(160)
+	}
+	first := g.rpc(key, chain.EthMainnet, batchOf(165, "eth_call")).refusedBatch(165, http.StatusBadGateway, -32022)
+	if first.Error.Data["retry_after"] == nil || !strings.Contains(first.Error.Message, "at most 100 requests") {
+		t.Errorf("the refusal does not say what to do: %+v", first.Error)
 	}
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"encoding/base64"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -8,18 +10,62 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// bearer returns the key of the Authorization header, or "" when there is none. The scheme is
-// case-insensitive.
+// keyStart begins every API key.
+const keyStart = "cag_"
+
+// bearer returns the key of the Authorization header, or "" when there is none: Bearer and the
+// key, the key alone, or Basic with the key as password or, without a password, as user name, which
+// is what clients make of https://x:KEY@host. Schemes are case-insensitive.
 func bearer(r *http.Request) string {
 	const scheme = "bearer "
 	var value string
 	if values := r.Header["Authorization"]; len(values) > 0 {
 		value = values[0]
 	}
+	switch {
+	case len(value) > len(scheme) && strings.EqualFold(value[:len(scheme)], scheme):
+		return strings.TrimSpace(value[len(scheme):])
+	case strings.HasPrefix(value, keyStart):
+		return strings.TrimSpace(value)
+	}
+	return basicKey(value)
+}
+
+// basicKey returns the key in Basic credentials, or "". Other credentials than a key are none: a
+// proxy in front of the gateway may have asked for them.
+func basicKey(value string) string {
+	const scheme = "basic "
 	if len(value) <= len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) {
 		return ""
 	}
-	return strings.TrimSpace(value[len(scheme):])
+	pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value[len(scheme):]))
+	if err != nil {
+		return ""
+	}
+	user, password, _ := strings.Cut(string(pair), ":")
+	if key := cmp.Or(password, user); strings.HasPrefix(key, keyStart) {
+		return key
+	}
+	return ""
+}
+
+// unreadKey reports whether a request without a readable key has credentials, or a key in another
+// header or in the address.
+func unreadKey(r *http.Request) bool {
+	if bearer(r) != "" {
+		return false
+	}
+	if r.Header.Get("Authorization") != "" || strings.Contains(r.RequestURI, keyStart) {
+		return true
+	}
+	for name, values := range r.Header {
+		for _, v := range values {
+			if name != paymentHeader && strings.HasPrefix(v, keyStart) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ClientNetwork returns a function that returns the network that a request's rate limits apply to.

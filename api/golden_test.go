@@ -66,7 +66,8 @@ func TestWireFormats_StayAsTheyAre(t *testing.T) {
 	g.rpc(account, "bitcoin", call("eth_call", "[]")).golden("unknown chain")
 	g.rpc(account, chain.EthMainnet, "not json").golden("not json")
 	g.rpc(account, chain.EthMainnet, `{"jsonrpc":"2.0","id":"x"}`).golden("not a request")
-	g.rpc(account, chain.EthMainnet, batchOf(101, "eth_call")).golden("batch too large")
+	g.rpc(account, chain.EthMainnet, "["+strings.Repeat("1,", 1000)+"1]").golden("batch too large")
+	g.rpc("", chain.EthMainnet, batchOf(2, "eth_call")).golden("batch refused")
 	g.rpc(account, chain.EthMainnet, call("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`)).golden(
 		"range too large")
 	g.eth(account, "eth_call", "X-Route-Tier", "slow").golden("tier refused")

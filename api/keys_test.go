@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // welcome holds the fields of a new key that a client reads.
@@ -185,5 +187,105 @@ func TestNewKeys_FailedOneDoesNotCount(t *testing.T) {
 		if n, err := g.meter.Client().Get(t.Context(), name).Int(); err != nil || n != 1 {
 			t.Errorf("the count %s is %d (%v), want the one key that was made", name, n, err)
 		}
+	}
+}
+
+func basic(pair string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(pair)) }
+
+func TestKeyForms_AreReadOnEveryRoute(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for name, authorization := range map[string]string{
+		"no scheme": key, "no scheme, blanks": key + "  ", "a password": basic("x:" + key),
+		"a password, lower case": "basic" + basic("anything:" + key)[5:], "a user name": basic(key + ":"),
+		"a user name alone": basic(key),
+	} {
+		a := g.ask(http.MethodPost, "/rpc/eth_mainnet", "", call("eth_chainId", "[]"), "Authorization", authorization)
+		if a.result() != `"0x1"` {
+			t.Errorf("%s: %s", name, a.body)
+		}
+		a = g.ask(http.MethodGet, "/toolbox/utils/keccak?text=a", "", "", "Authorization", authorization)
+		if a.status != http.StatusOK {
+			t.Errorf("%s at the toolbox: HTTP %d %s", name, a.status, a.body)
+		}
+		tool := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rpc_call",` +
+			`"arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`
+		if a := g.ask(http.MethodPost, "/mcp", "", tool, "Authorization", authorization, "Content-Type",
+			"application/json"); !strings.Contains(a.body, "0x1") {
+			t.Errorf("%s at /mcp: %s", name, a.body)
+		}
+	}
+}
+
+// A key that came, but where none is read, is no riddle for its holder; it is never echoed, which
+// ask checks for every answer and for the log.
+func TestKeyForms_OthersAreRefusedWithThoseThatCount(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	body := call("eth_chainId", "[]")
+	for name, a := range map[string]answer{
+		"another scheme":  g.ask(http.MethodPost, "/rpc/eth_mainnet", "", body, "Authorization", "Token "+key),
+		"not base64":      g.ask(http.MethodPost, "/rpc/eth_mainnet", "", body, "Authorization", "Basic "+key),
+		"another header":  g.ask(http.MethodPost, "/rpc/eth_mainnet", "", body, "X-Api-Key", key),
+		"the query":       g.ask(http.MethodPost, "/rpc/eth_mainnet?apikey="+key, "", body),
+		"the path":        g.ask(http.MethodPost, "/rpc/eth_mainnet/"+key, "", body),
+		"somebody else's": g.ask(http.MethodPost, "/rpc/eth_mainnet", "", body, "Authorization", basic("ann:secret")),
+	} {
+		data := a.refused(http.StatusUnauthorized, -32001)
+		forms, _ := data["key_forms"].([]any)
+		if len(forms) != 3 || !strings.Contains(a.envelope().Error.Message, "not in a form that is read") {
+			t.Errorf("%s: the refusal does not say which forms are read: %s", name, a.body)
+		}
+		if string(a.envelope().ID) != "7" && name != "the path" { // which is no path of the relay
+			t.Errorf("%s: the id is %s", name, a.envelope().ID)
+		}
+		if strings.Contains(a.body, key[4:12]) {
+			t.Errorf("%s: the refusal shows a part of the key", name)
+		}
+	}
+	for name, a := range map[string]answer{
+		"the toolbox": g.ask(http.MethodGet, "/toolbox/utils/keccak?text=a", "", "", "X-Api-Key", key),
+		"statements":  g.ask(http.MethodGet, "/api/statements", "", "", "Authorization", "Token "+key),
+	} {
+		if data := a.refused(http.StatusUnauthorized, -32001); data["key_forms"] == nil {
+			t.Errorf("%s: %s", name, a.body)
+		}
+	}
+	tool := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rpc_call",` +
+		`"arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`
+	a := g.ask(http.MethodPost, "/mcp", "", tool, "X-Api-Key", key, "Content-Type", "application/json")
+	if !strings.Contains(a.body, "not in a form that is read") {
+		t.Errorf("/mcp: %s", a.body)
+	}
+	if data := g.ask(http.MethodPost, "/rpc/eth_mainnet", "", body).refused(http.StatusUnauthorized,
+		-32001); data["key_forms"] != nil {
+		t.Error("no key came, and the refusal says one did")
+	}
+	if logs := g.logs.String(); strings.Contains(logs, key[4:12]) || strings.Contains(logs, basic("x:" + key)[6:30]) {
+		t.Error("the log shows a part of a key")
+	}
+}
+
+func TestRelay_TakesATrailingSlash(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	if got := g.rpc(key, "eth_mainnet/", call("eth_chainId", "[]")).result(); got != `"0x1"` {
+		t.Errorf("the result is %s", got)
+	}
+	g.rpc(key, "eth_mainnet/", batchOf(3, "eth_call")).batch(3)
+	g.rpc(key, "nowhere/", call("eth_chainId", "[]")).refused(http.StatusNotFound, -32600)
+	if a := g.ask(http.MethodOptions, "/rpc/eth_mainnet/", "", ""); a.status != http.StatusNoContent ||
+		a.header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("the preflight is HTTP %d %v", a.status, a.header)
+	}
+	if a := g.ask(http.MethodGet, "/rpc/eth_mainnet/", "", ""); a.status != http.StatusMethodNotAllowed ||
+		a.header.Get("Location") != "" {
+		t.Errorf("GET is HTTP %d, to %q", a.status, a.header.Get("Location"))
+	}
+	if g.calls(g.rpc(key, "eth_mainnet/", call("eth_call", "[]")))[0].Chain != chain.EthMainnet {
+		t.Error("the call is not of Ethereum")
 	}
 }

@@ -125,7 +125,9 @@ func (s *server) caller(c *gin.Context) *service.Caller {
 	network := clientNetwork(c.Request, s.TrustedProxies)
 	return &service.Caller{
 		Door: service.DoorAPI, RequestID: requestID(c), Network: network, Bearer: bearer(c.Request),
-		Browser: c.Request.UserAgent(), Country: func() string { return s.Locator.Country(c.Request.Header, network) },
+		UnreadKey: func() bool { return unreadKey(c.Request) },
+		Browser:   c.Request.UserAgent(),
+		Country:   func() string { return s.Locator.Country(c.Request.Header, network) },
 	}
 }
 

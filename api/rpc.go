@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
@@ -20,6 +21,20 @@ import (
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 	"github.com/chainaccess/gateway/service"
 )
+
+// routeRPC registers the relay's paths, each with and without a slash at its end. A redirect from
+// one to the other would lose the body.
+func (s *server) routeRPC(engine *gin.Engine) {
+	for _, end := range []string{"", "/"} {
+		engine.POST(rpcPrefix+":chain"+end, s.rpc)
+		engine.OPTIONS(rpcPrefix+":chain"+end, s.preflight)
+		if s.Stock != nil {
+			engine.POST(paidRPCPrefix+":chain"+end, s.paidRPC)
+			engine.OPTIONS(paidRPCPrefix+":chain"+end, s.preflight)
+		}
+	}
+	engine.POST(rpcPrefix+":chain/:key", s.keyInPath)
+}
 
 // rpc is POST /rpc/{chain}: one JSON-RPC request or a batch.
 func (s *server) rpc(c *gin.Context) {
@@ -37,15 +52,16 @@ func (s *server) relayFor(c *gin.Context) {
 	var refusal *fault.Error
 	e.Network = clientNetwork(c.Request, s.TrustedProxies)
 	e.Subject, refusal = s.identify(c.Request, e.Network)
-	if refusal != nil {
-		s.refuseRPC(c, refusal)
-		return
-	}
 	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer giveBack(buffer)
+	if refusal != nil {
+		body, _ := s.readBody(c.Request, buffer) // for its ids; without them the refusal is the same
+		s.refuseRPC(c, refusal, body)
+		return
+	}
 	body, own := s.requestOf(c, e, buffer)
 	if own != nil {
-		s.writeSingle(c, s.Relay.Refuse(c.Request.Context(), e, 0, singleID(body), own))
+		s.writeRefused(c, s.Relay.Refuse(c.Request.Context(), e, 0, singleID(body), own), body)
 		return
 	}
 	s.relay(c, e, body)
@@ -54,9 +70,12 @@ func (s *server) relayFor(c *gin.Context) {
 // relay answers a request of an identified caller.
 func (s *server) relay(c *gin.Context, e *relay.Envelope, body []byte) {
 	replies, batch := s.Relay.Serve(c.Request.Context(), e, body)
-	if batch {
+	switch {
+	case batch:
 		s.writeBatch(c, replies)
-	} else {
+	case replies[0].Fault != nil:
+		s.writeRefused(c, replies[0], body)
+	default:
 		s.writeSingle(c, replies[0])
 	}
 }
@@ -67,7 +86,20 @@ func (s *server) identify(r *http.Request, network netip.Prefix) (*meter.Subject
 	if payment := r.Header.Get(paymentHeader); key == "" && payment != "" {
 		return s.Limits.IdentifyCredential(r.Context(), payment, network)
 	}
+	if key == "" {
+		return nil, limits.NoKey(unreadKey(r))
+	}
 	return s.Limits.Identify(r.Context(), key, network)
+}
+
+// keyInPath answers /rpc/{chain}/{key}, the form of other providers. A key in an address is none,
+// because addresses are logged on their way.
+func (s *server) keyInPath(c *gin.Context) {
+	if !strings.HasPrefix(c.Param("key"), keyStart) {
+		s.noRoute(c)
+		return
+	}
+	s.refuse(c, limits.NoKey(true))
 }
 
 // paymentHeader carries a pay-per-call credential (docs/interface.md, 2.5).
@@ -167,14 +199,6 @@ func (s *server) readAll(from io.Reader, buffer *[]byte) ([]byte, *fault.Error, 
 			return nil, nil, err
 		}
 	}
-}
-
-// refuseRPC answers a call whose caller is not identified. Nothing is metered.
-func (s *server) refuseRPC(c *gin.Context, f *fault.Error) {
-	id := c.Writer.Header().Get(requestIDHeader)
-	s.noteFault(c, f)
-	limitHeaders(c.Writer.Header(), f)
-	c.Data(f.HTTP(), jsonType, appendFault(nil, nil, f, id))
 }
 
 func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {

@@ -93,12 +93,7 @@ func Handler(o Options) http.Handler {
 	engine.NoRoute(s.noRoute)
 	engine.NoMethod(s.noMethod)
 
-	engine.POST("/rpc/:chain", s.rpc)
-	engine.OPTIONS("/rpc/:chain", s.preflight)
-	if o.Stock != nil {
-		engine.POST(paidRPCPrefix+":chain", s.paidRPC)
-		engine.OPTIONS(paidRPCPrefix+":chain", s.preflight)
-	}
+	s.routeRPC(engine)
 	s.routeAgents(engine)
 	s.routeOperations(engine)
 	plain := s.plainRoutes()

@@ -77,7 +77,7 @@ func (s *server) sell(c *gin.Context) {
 	defer giveBack(buffer)
 	body, own := s.requestOf(c, e, buffer)
 	if own != nil {
-		s.refuseRPC(c, own)
+		s.refuseRPC(c, own, body)
 		return
 	}
 	q := s.quote(c)
@@ -92,7 +92,7 @@ func (s *server) sell(c *gin.Context) {
 		return
 	}
 	if refusal := relay.Unreadable(body); refusal != nil {
-		s.refuseRPC(c, refusal)
+		s.refuseRPC(c, refusal, body)
 		return
 	}
 	sale, refusal := s.Stock.Take(c.Request.Context(), &q, &p, e.Network)
@@ -102,7 +102,7 @@ func (s *server) sell(c *gin.Context) {
 	case refusal.Reason == fault.PaymentRequired:
 		s.askForPayment(c, &q, refusal.Message)
 	default:
-		s.refuseRPC(c, refusal)
+		s.refuseRPC(c, refusal, body)
 	}
 }
 
@@ -144,7 +144,7 @@ func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x4
 	subject, refusal := s.Limits.IdentifyCredential(c.Request.Context(), sale.Credential.Reveal(),
 		clientNetwork(c.Request, s.TrustedProxies))
 	if refusal != nil {
-		s.refuseRPC(c, refusal)
+		s.refuseRPC(c, refusal, body)
 		return
 	}
 	e.Subject, e.Tier = subject, sale.Settlement.Deal.Tier

@@ -12,6 +12,10 @@ const (
 	// of each batch, reserved: batches of small answers are always served
 	batchOwnBytes    = 64 << 10
 	batchMemoryBytes = 256 << 20 // of all batches together beyond that, unless Options say otherwise
+	// freeItems of a batch take no memory of all batches; each one beyond takes itemBytes, for what
+	// the relay keeps of it until it is sent.
+	freeItems = 100
+	itemBytes = 1 << 10
 )
 
 // batchMemory is the memory that is left for the answers of all batches.
@@ -48,7 +52,29 @@ type room struct {
 
 	mu    sync.Mutex // guards what follows
 	held  int        // by answers
-	taken int        // of shared
+	taken int        // of shared, for answers
+	items int        // not yet released
+	fixed int        // of shared, for the items themselves
+}
+
+// admit reserves memory for the n items of a batch. It returns false when there is none. Each item
+// must call leave once.
+func (r *room) admit(n int) bool {
+	fixed := max(0, n-freeItems) * itemBytes
+	if !r.shared.take(fixed) {
+		return false
+	}
+	r.items, r.fixed = n, fixed
+	return true
+}
+
+// leave returns the memory that admit reserved, once the last item leaves.
+func (r *room) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.items--; r.items == 0 {
+		r.shared.give(r.fixed)
+	}
 }
 
 // vacancy is the result of room.take.

@@ -65,3 +65,23 @@ func TestBatchMemory_IsCountedCorrectlyUnderContention(t *testing.T) {
 		t.Errorf("%d bytes are left", left)
 	}
 }
+
+func TestRoom_CountsItemsBeyondTheFreeOnes(t *testing.T) {
+	t.Parallel()
+	const most = 1000
+	shared := newBatchMemory((most - freeItems) * itemBytes)
+	first, second, small := &room{shared: shared}, &room{shared: shared}, &room{shared: shared}
+	if !first.admit(most) || second.admit(freeItems+1) || !small.admit(freeItems) {
+		t.Error("the memory is for one large batch, and for small ones beside it")
+	}
+	for range most - 1 {
+		first.leave()
+	}
+	if left := shared.left.Load(); left != 0 {
+		t.Errorf("%d bytes were returned before the last item was sent", left)
+	}
+	first.leave()
+	if !second.admit(most) {
+		t.Error("the memory of a batch that was sent is not free")
+	}
+}

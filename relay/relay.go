@@ -92,6 +92,7 @@ type Reply struct {
 	call   call
 	room   *room // of an item of a batch: the memory that the answer holds and returns
 	held   int   // bytes of room
+	batch  *room // of an item of a batch: what it leaves when it is closed
 }
 
 // Timing is where the time of a call was spent.
@@ -299,6 +300,9 @@ func (reply *Reply) Left() { reply.call.clientGone = true }
 func (reply *Reply) Close(httpStatus int, written int64) {
 	reply.record(httpStatus, written)
 	reply.release()
+	if reply.batch != nil {
+		reply.batch.leave()
+	}
 }
 
 func (reply *Reply) release() {

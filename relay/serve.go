@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
@@ -13,11 +14,15 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// Limits of a batch. Its answers are gathered in memory, so room bounds their sum; a larger answer
-// must be requested alone.
+// MaxBatch is how many requests a batch may have: the default of viem. Its answers are gathered in
+// memory, so room bounds their sum; a larger answer must be requested alone.
+const MaxBatch = 1000
+
+// How many items of a batch run at once: one in batchRounds, so that a large batch is through
+// within the ten seconds that clients wait, and at least minConcurrency.
 const (
-	MaxBatch         = 100
-	batchConcurrency = 16
+	minConcurrency = 16
+	batchRounds    = 16
 )
 
 // Serve parses a body and relays its request or batch. Replies are in the order of the requests;
@@ -37,7 +42,12 @@ func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []
 	case err != nil:
 		return []*Reply{r.Refuse(ctx, e, 0, nil, splitFault(err))}, false
 	}
-	return r.batch(ctx, e, items), true
+	room := &room{shared: r.memory, most: batchAnswerBytes}
+	if !room.admit(len(items)) {
+		return []*Reply{r.Refuse(ctx, e, 0, nil, noMemory("Send it in parts of at most "+
+			strconv.Itoa(freeItems)+" requests, or again in a second; nothing was charged for it."))}, false
+	}
+	return r.batch(ctx, e, items, room), true
 }
 
 // Unreadable returns the fault of a body that is neither a request nor a batch, or nil. It lets a
@@ -66,13 +76,12 @@ func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, o
 	return reply
 }
 
-// batch relays every item independently, up to batchConcurrency at a time. Refusals carry the
-// item's index.
-func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply {
+// batch relays every item independently, a bounded number at a time. Refusals carry the item's
+// index. room has admitted the items.
+func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte, room *room) []*Reply {
 	r.Tracer.Current(ctx).SetInt("gateway.batch", len(items))
 	replies := make([]*Reply, len(items))
-	room := &room{shared: r.memory, most: batchAnswerBytes}
-	slots := make(chan struct{}, batchConcurrency)
+	slots := make(chan struct{}, max(minConcurrency, len(items)/batchRounds))
 	var all parallel.Group
 	for i, item := range items {
 		slots <- struct{}{}
@@ -94,6 +103,7 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 	defer func() {
 		if reply != nil { // nil after a panic
 			reply.call.endSpan = span != nil // when it is recorded
+			reply.batch = room
 		}
 	}()
 	req, err := jsonrpc.SplitItem(item)
@@ -144,10 +154,7 @@ func (reply *Reply) take(ctx context.Context, n int) bool {
 		f = fault.New(fault.UpstreamFailed,
 			"The answer is too large for a batch. Send this request alone; nothing was charged for it.")
 	case memoryFull:
-		f = fault.New(fault.UpstreamFailed,
-			"The gateway holds as many answers of batches as it has memory for. Send this request alone, or "+
-				"again in a second; nothing was charged for it.")
-		f.RetryAfter = retryMemory
+		f = noMemory("Send this request alone, or again in a second; nothing was charged for it.")
 	}
 	reply.refused(reply.relay.gate.Refund(ctx, &reply.call.Call, f))
 	reply.release()
@@ -155,6 +162,14 @@ func (reply *Reply) take(ctx context.Context, n int) bool {
 }
 
 const retryMemory = time.Second
+
+// noMemory returns the fault of an answer, or a batch, for which all batches leave no memory.
+func noMemory(next string) *fault.Error {
+	f := fault.New(fault.UpstreamFailed,
+		"The gateway holds as many answers of batches as it has memory for. %s", next)
+	f.RetryAfter = retryMemory
+	return f
+}
 
 // gather reads a streamed answer to its end, if the batch has room for it.
 func (reply *Reply) gather(ctx context.Context, room *room) {

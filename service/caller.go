@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -30,6 +31,7 @@ type Caller struct {
 	RequestID uuid.UUID
 	Network   netip.Prefix // for network limits, from netlimit.NetworkOf
 	Bearer    string       // API key in plaintext
+	UnreadKey func() bool  // whether, without Bearer, a key came in a form that is not read; nil for no
 	Session   string       // session secret
 	Browser   string       // User-Agent
 	// Country returns the caller's ISO 3166-1 country code for tax, or "" when it is not located.
@@ -37,6 +39,9 @@ type Caller struct {
 	Country func() string
 	Visitor bool // a public page without a key: metered operations are limited by network instead
 }
+
+// NoKey returns the refusal of a caller without a key.
+func (c *Caller) NoKey() *fault.Error { return limits.NoKey(c.UnreadKey != nil && c.UnreadKey()) }
 
 // country returns the caller's ISO 3166-1 country code, or "" when it is not located.
 func (c *Caller) country() string {
@@ -103,7 +108,7 @@ func (h *service) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 		return fault.New(fault.KeyInvalid, "This needs somebody who signed in. Sign in at %s/sign-in and try again.",
 			h.PublicURL)
 	}
-	return fault.New(fault.KeyInvalid, "")
+	return c.NoKey()
 }
 
 // crowdOf returns the subject that limits of operations without a key count by. It is the key if a

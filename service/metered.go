@@ -98,7 +98,10 @@ func (o *Operation[In, Out]) input(args Args) (*In, *fault.Error) {
 
 // enter identifies who pays: the holder of a key, or nobody for a visitor of a public page.
 func (h *service) enter(ctx context.Context, u *use) (refusal *fault.Error) {
-	if !u.Visitor {
+	switch {
+	case !u.Visitor && u.Bearer == "":
+		return u.NoKey()
+	case !u.Visitor:
 		u.toll.Subject, refusal = h.Limits.Identify(ctx, u.Bearer, u.Network)
 		return refusal
 	}

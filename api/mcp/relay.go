@@ -21,6 +21,9 @@ const maxAnswer = 512 << 10
 func (d *Door) relayCall(x *exchange, arguments []byte) outcome {
 	ctx := x.r.Context()
 	e := &relay.Envelope{RequestID: x.caller.RequestID, Tier: plan.Balanced, Network: x.caller.Network}
+	if x.caller.Bearer == "" {
+		return outcome{refusal: x.caller.NoKey()}
+	}
 	var refusal *fault.Error
 	if e.Subject, refusal = d.Limits.Identify(ctx, x.caller.Bearer, x.caller.Network); refusal != nil {
 		return outcome{refusal: refusal}

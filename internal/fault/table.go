@@ -66,7 +66,8 @@ var table = [...]Entry{
 		Meaning: "No valid API key came with the request. Send Authorization: Bearer <API_KEY>; POST /keys gives a " +
 			"key without sign-up.",
 		Steps: []string{
-			"Send the header Authorization: Bearer <API_KEY>.",
+			"Send the header Authorization: Bearer <API_KEY>. The key alone counts too, and Basic with the key as " +
+				"password, as in https://x:<API_KEY>@host.",
 			"Check the key for characters lost in copying: it starts with cag_ and carries a checksum.",
 			"POST /keys gives a new key without sign-up.",
 		},
@@ -155,7 +156,7 @@ var table = [...]Entry{
 	NotJSON: {
 		Name: "not_json", Code: -32700, HTTP: http.StatusBadRequest,
 		Title:   "Not JSON",
-		Meaning: "The body is not valid JSON. Send one JSON-RPC 2.0 request, or an array of 1 to 100 of them.",
+		Meaning: "The body is not valid JSON. Send one JSON-RPC 2.0 request, or an array of 1 to 1000 of them.",
 		Steps:   []string{"Check the body with a JSON parser.", "Send UTF-8 without a byte order mark."},
 	},
 	NotARequest: {
@@ -182,8 +183,8 @@ var table = [...]Entry{
 	BatchTooLarge: {
 		Name: "batch_too_large", Code: -32600, HTTP: http.StatusRequestEntityTooLarge,
 		Title:   "Batch too large",
-		Meaning: "A batch holds at most 100 requests. Send it in parts.",
-		Steps:   []string{"Send the batch in parts of at most 100 requests."},
+		Meaning: "A batch holds at most 1000 requests. Send it in parts.",
+		Steps:   []string{"Send the batch in parts of at most 1000 requests."},
 	},
 	MethodNotAllowed: {
 		Name: "method_not_allowed", Code: -32600, HTTP: http.StatusMethodNotAllowed,

@@ -79,6 +79,23 @@ func (f *Limits) Identify(ctx context.Context, key string, network netip.Prefix)
 	return f.identify(ctx, parsed.Digest(f.ids.hasher), network)
 }
 
+// keyForms are the forms in which an API key is read.
+var keyForms = []string{
+	"Authorization: Bearer <API_KEY>", "Authorization: <API_KEY>",
+	"Authorization: Basic with the key as password, as in https://x:<API_KEY>@host",
+}
+
+// NoKey returns the refusal of a request without a key. unread reports that something came that may
+// be one, but not in a form that is read.
+func NoKey(unread bool) *fault.Error {
+	if !unread {
+		return fault.New(fault.KeyInvalid, "")
+	}
+	return fault.New(fault.KeyInvalid, "A key or other credentials came, but not in a form that is read. Send the "+
+		"header Authorization: Bearer <API_KEY>; the key alone counts too, and Basic with the key as password "+
+		"(https://x:<API_KEY>@host). POST /keys gives a key without sign-up.").With("key_forms", keyForms)
+}
+
 // IdentifyCredential is Identify for pay-per-call credentials. Where Identify refuses an invalid
 // key, it refuses an unknown credential.
 func (f *Limits) IdentifyCredential(ctx context.Context, credential string,

@@ -39,7 +39,8 @@ func (d *document) relay(stockClients bool) {
 				"over to other upstreams; submissions go to exactly one and are never sent again. A call costs the "+
 				"units of its method (GET /docs/methods) times the route tier's multiplier; an answer from the cache "+
 				"costs nothing. Each item of a batch is metered and refused on its own, inside an answer with status "+
-				"200. In-band errors of an upstream pass through with status 200.", relay.MaxBatch),
+				"200; a batch that is refused as a whole has the status of its refusal and the same error for each "+
+				"id. In-band errors of an upstream pass through with status 200.", relay.MaxBatch),
 		Security: []map[string][]string{{keyScheme: {}}, {paymentScheme: {}}},
 		Parameters: []*huma.Param{chainParam, {
 			Name: "X-Route-Tier", In: "header", Description: tierText(),
@@ -89,10 +90,26 @@ func (d *document) relay(stockClients bool) {
 	if stockClients {
 		d.pay(op)
 	}
+	refusesBatches(op)
 	d.add(op)
 	d.preflight(chainParam, op.Path, "rpc_preflight")
 	if stockClients {
 		d.paidRelay(op, chainParam)
+	}
+}
+
+// refusesBatches adds to each refusal its form for a batch that is refused as a whole: the same
+// error for each id.
+func refusesBatches(op *huma.Operation) {
+	for status, r := range op.Responses {
+		if status == statusKey(http.StatusOK) {
+			continue
+		}
+		media := r.Content[jsonMedia]
+		media.Schema = &huma.Schema{AnyOf: []*huma.Schema{media.Schema, {
+			Type: huma.TypeArray, MinItems: new(1), Items: &huma.Schema{Ref: schemasPrefix + rpcRefusalSchema},
+			Description: "of a batch that is refused as a whole: the same error for each id",
+		}}}
 	}
 }
 

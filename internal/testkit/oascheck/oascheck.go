@@ -134,6 +134,9 @@ func (d *Document) find(path string) (template string, item map[string]json.RawM
 	if item, ok := d.root.Paths[path]; ok {
 		return path, item
 	}
+	if strings.Contains(path, "/rpc/") {
+		path = strings.TrimSuffix(path, "/") // the relay answers both forms alike
+	}
 	asked := strings.Split(path, "/")
 	for each, its := range d.root.Paths {
 		// Of two matching templates the longer one is more specific: {hash}.json before {hash}.
