@@ -128,10 +128,11 @@ func TestProcesses_TwoNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 	g := setup(t)
 	doors := []string{g.url, g.another()}
 	key := g.doorKey()
-	limit := plan.Must(plan.Door1).Rate.Limit
+	window := plan.Must(plan.Door1).Rate.Window()
+	limit := window.Limit
 	begun := time.Now()
 	admitted, refused := g.hammer(key, doors, 8, 25)
-	windows := int64(time.Since(begun)/time.Second) + 2 // the windows in use
+	windows := int64(time.Since(begun)/window.Per) + 2 // the windows in use
 	if admitted > limit*windows || admitted < limit || refused == 0 {
 		t.Errorf("%d admitted and %d refused in %d windows of %d", admitted, refused, windows, limit)
 	}

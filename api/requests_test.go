@@ -282,7 +282,7 @@ func TestRateWindow_RefusesBeforeTheRequestIsParsed(t *testing.T) {
 		}
 		refusals++
 		data := a.refused(http.StatusTooManyRequests, -32005)
-		if a.header.Get("RateLimit-Limit") != "5" || a.header.Get("RateLimit-Remaining") != "0" ||
+		if a.header.Get("RateLimit-Limit") != "50" || a.header.Get("RateLimit-Remaining") != "0" ||
 			a.header.Get("Retry-After") != fmt.Sprint(data["retry_after"]) {
 			t.Errorf("headers %v, data %v", a.header, data)
 		}
@@ -335,7 +335,7 @@ func TestLimitHeaders_AreSpelledAsInTheInterface(t *testing.T) {
 			continue
 		}
 		for _, name := range []string{
-			"\r\nRateLimit-Limit: 5\r\n", "\r\nRateLimit-Remaining: 0\r\n", "\r\nRateLimit-Reset: ",
+			"\r\nRateLimit-Limit: 50\r\n", "\r\nRateLimit-Remaining: 0\r\n", "\r\nRateLimit-Reset: ",
 			"\r\nRetry-After: ", "\r\nX-Request-Id: ",
 		} {
 			if !strings.Contains(raw, name) {

@@ -31,7 +31,7 @@ func TestWindow_IsOnEveryAnswerOfTheRelay(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.accountKey(plan.Builder)
-	limit := int(plan.Must(plan.Builder).Rate.Limit)
+	limit := int(plan.Must(plan.Builder).Rate.Window().Limit)
 	answers := map[string]answer{
 		"an answer":                 g.eth(key, "eth_call"),
 		"a hit":                     g.eth(key, "eth_chainId"),
@@ -45,7 +45,7 @@ func TestWindow_IsOnEveryAnswerOfTheRelay(t *testing.T) {
 		if what == "a batch" {
 			upTo = limit - 5
 		}
-		if got != limit || remaining > upTo || remaining < limit-len(answers)-5 || reset != 1 {
+		if got != limit || remaining > upTo || remaining < limit-len(answers)-5 || reset < 1 || reset > 10 {
 			t.Errorf("%s: %d of %d left, reset in %d", what, remaining, got, reset)
 		}
 		if a.header.Get("Retry-After") != "" {
@@ -64,10 +64,10 @@ func TestWindow_CountsDownToTheFirstRefusal(t *testing.T) {
 	g := setup(t)
 	key := g.doorKey()
 	before := -1
-	for range 200 { // some of them fall within one second
+	for range 200 { // some of them fall within one window
 		a := g.eth(key, "eth_chainId")
 		limit, remaining, _ := a.window()
-		if limit != 5 || remaining < 0 || remaining > 4 {
+		if limit != 50 || remaining < 0 || remaining > 49 {
 			t.Fatalf("%d of %d left", remaining, limit)
 		}
 		if a.status == http.StatusTooManyRequests {
@@ -85,10 +85,10 @@ func TestWindow_OfABatchIsWhatItsLastItemLeft(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
-	a := g.rpc(key, chain.EthMainnet, batchOf(20, "eth_chainId"))
-	// The refused items wait until the five leave the sliding window, 1.2 s after the beginning of
-	// their second.
-	if limit, remaining, reset := a.window(); limit != 5 || remaining != 0 || reset < 1 || reset > 2 {
+	a := g.rpc(key, chain.EthMainnet, batchOf(150, "eth_chainId"))
+	// The refused items wait until calls leave the sliding window, up to a
+	// fiftieth of it after its end.
+	if limit, remaining, reset := a.window(); limit != 50 || remaining != 0 || reset < 1 || reset > 11 {
 		t.Errorf("%d of %d left, reset in %d", remaining, limit, reset)
 	}
 }
@@ -99,7 +99,7 @@ func TestWindow_IsOnAnswersOfMeteredOperations(t *testing.T) {
 	key := g.accountKey(plan.Builder)
 	a := g.get("/toolbox/gas/eth_mainnet", key)
 	if limit, remaining, _ := a.window(); a.status != http.StatusOK ||
-		limit != int(plan.Must(plan.Builder).Rate.Limit) || remaining >= limit {
+		limit != int(plan.Must(plan.Builder).Rate.Window().Limit) || remaining >= limit {
 		t.Errorf("HTTP %d: %d of %d left", a.status, remaining, limit)
 	}
 	if free := g.get("/api/usage", key); free.header.Get("RateLimit-Limit") != "" {

@@ -31,7 +31,7 @@ func (h *service) fenceDoorways(s *callerState) []FenceDoorways {
 		}
 	}
 	list = append(list, h.switchedOff(s)...)
-	rate := s.rate()
+	rate := s.rate().Window()
 	list = append(list, FenceDoorways{
 		Fence: "requests", Code: fault.RateWindow.Entry().Code,
 		Limit: fmt.Sprintf("%d requests in any %s, all keys of the account together", rate.Limit, rate.Per),

@@ -208,7 +208,7 @@ func TestOwnScope_KeyIsToldItsRate(t *testing.T) {
 		t.Errorf("past it, they are told %v requests a second", got)
 	}
 	can := d.can(t, b.ann)
-	if fence := fenceNamed(t, &can, "requests"); !strings.HasPrefix(fence.Limit, "10 requests in any 1s") {
+	if fence := fenceNamed(t, &can, "requests"); !strings.HasPrefix(fence.Limit, "100 requests in any 10s") {
 		t.Errorf("past it, the fence is %q", fence.Limit)
 	}
 }

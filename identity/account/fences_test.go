@@ -59,7 +59,7 @@ func TestPlanFences_ProjectTheQuotaOfEachPlan(t *testing.T) {
 			(f.SoftRate.Limit > 0) != (ceiling > 0) {
 			t.Errorf("%s: quota %d, daily %d, ceiling %d", p.Key, f.Current.Quota, p.DailyQuota(), f.SoftCeiling)
 		}
-		if f.Rate != p.Rate || f.Rate.Limit <= 0 || f.Rate.Per <= 0 || f.Status != account.Suspended ||
+		if f.Rate != p.Rate.Window() || f.Rate.Limit <= 0 || f.Rate.Per <= 0 || f.Status != account.Suspended ||
 			f.Data != p.Data {
 			t.Errorf("%s: %+v", p.Key, f)
 		}

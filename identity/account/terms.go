@@ -57,7 +57,7 @@ func (t Terms) Quota() plan.Units {
 	return t.Plan.MonthlyQuota()
 }
 
-// Rate returns the account's rate window.
+// Rate returns the account's steady rate.
 func (t Terms) Rate() RateWindow {
 	if t.Custom != nil {
 		return t.Custom.Rate
@@ -117,9 +117,9 @@ func (t Terms) Fences(id ID, version int64, status Status, services ServiceFence
 
 // figures returns the figures of the contract, or else of the plan.
 func (t Terms) figures() Figures {
-	f := Figures{Rate: t.Rate(), Supply: t.Plan.Supply, Data: t.Plan.Data, DrawsPacks: t.DrawsPacks()}
+	f := Figures{Rate: t.Rate().Window(), Supply: t.Plan.Supply, Data: t.Plan.Data, DrawsPacks: t.DrawsPacks()}
 	if t.Custom == nil && t.Plan.SoftCeiling() != Unlimited {
-		f.SoftCeiling, f.SoftRate = t.Plan.SoftCeiling(), t.Plan.SoftRate
+		f.SoftCeiling, f.SoftRate = t.Plan.SoftCeiling(), t.Plan.SoftRate.Window()
 	}
 	return f
 }

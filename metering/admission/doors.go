@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -28,6 +29,15 @@ func WithNextDoor(c *Call, f *fault.Error) *fault.Error {
 	return f.With("next_door", nextDoor(c, f))
 }
 
+// perSecond returns the steady rate of a door key.
+func perSecond(s *meter.Subject) string {
+	p := plan.Must(plan.Door1)
+	if s.Door == account.DoorWallet {
+		p = plan.Must(plan.WalletBound)
+	}
+	return strconv.FormatInt(p.Rate.Limit, 10)
+}
+
 // nextDoor returns the next step: a wallet, an owner, waiting and until when, another key, or
 // correcting the call.
 func nextDoor(c *Call, f *fault.Error) map[string]string {
@@ -35,7 +45,7 @@ func nextDoor(c *Call, f *fault.Error) map[string]string {
 	switch f.Reason {
 	case fault.RateWindow:
 		return map[string]string{
-			"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s, then keep to " + limit(f) +
+			"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s, then keep to " + perSecond(c.Subject) +
 				" requests per second with this key.",
 		}
 	case fault.DoorKeyDay:

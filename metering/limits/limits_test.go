@@ -50,7 +50,7 @@ func TestAdmit_NewDoorKeyIsLimitedByItsPlanFromTheFirstCall(t *testing.T) {
 func TestLoad_ConcurrentCallersLoadAProjectionOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	h := b.holder(t, plan.WalletBound, account.Unlimited) // a window of 5 a second
+	h := b.holder(t, plan.WalletBound, account.Unlimited) // a window of 50 in ten seconds
 	s := b.identify(t, h)
 	b.wire.forget()
 	var wg sync.WaitGroup

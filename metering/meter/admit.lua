@@ -60,11 +60,11 @@ if now_ms > tonumber(ARGV[9]) then return '5' end
 
 -- Evaluate: read the projections. cfg: status, window limit, window ms, period, period end ms,
 -- quota, plain; key: status, day's allowance, plain. plain is 1, or 2 with premium supply; 3 and 4
--- when there are further fences.
-local cfg = call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q', 'pl')
+-- when there are further fences. Older programs read an account's as pl, and have windows of a second.
+local cfg = call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q', 'pw')
 local key = call('HMGET', KEYS[2], 'st', 'dy', 'pl')
 if key[1] == 'moved' then return '3' end
-if not cfg[7] or not key[3] then -- every projection has pl, except those of an older version
+if not cfg[7] or not key[3] then -- every projection has its plain, except those of an older version
   return '2|||' .. (cfg[7] and '' or 'cfg,') .. (key[3] and '' or 'key,')
 end
 
@@ -79,7 +79,7 @@ if now_ms >= period_end then
   end
 end
 
--- Most projections have none of the fences below, and pl says so: reading them all anyway takes a
+-- Most projections have none of the fences below, and plain says so: reading them all anyway takes a
 -- sixth of the script's time. cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap
 -- of the service, packs. key_more: cap, services off, cap of the service, ms from which a
 -- pay-per-call credential is refused, account of a key that may have moved.

@@ -248,7 +248,7 @@ func TestProjection_IsPlainOnlyWithoutFurtherFences(t *testing.T) {
 	}
 	onBoth(t, func(t *testing.T, b *bundle) {
 		plain := func(c *client) (ofAccount, ofKey bool) {
-			return b.rdb.HGet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl").Val() == "1",
+			return b.rdb.HGet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pw").Val() == "1",
 				b.rdb.HGet(b.ctx, tagOf(c)+"key:"+c.Key.String(), "pl").Val() == "1"
 		}
 		c := b.client(t, limits(wideWindow, 10_000, 10_000))
@@ -257,7 +257,7 @@ func TestProjection_IsPlainOnlyWithoutFurtherFences(t *testing.T) {
 				ofKey)
 		}
 		b.mustAdmit(t, c, charge(1))
-		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl", "3")
+		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pw", "3")
 		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "off", "c:rpc,")
 		b.mustRefuse(t, c, charge(1), "service_off")
 		for name, fence := range further {

@@ -39,7 +39,7 @@ func (m *Meter) MovedInForce(ctx context.Context, from account.ID, key account.K
 
 // byTime are the fields that change without a new version, and those that order projections.
 var byTime = map[string]bool{
-	"v": true, "e": true, "pl": true, "npl": true, "p": true, "pe": true, "np": true,
+	"v": true, "e": true, accountMarker: true, keyMarker: true, "npl": true, "p": true, "pe": true, "np": true,
 	"ne": true, "pk": true, "npk": true,
 }
 
@@ -48,7 +48,7 @@ func (m *Meter) inForce(ctx context.Context, name string, asked *projection) (In
 	if err != nil {
 		return InForce{}, fmt.Errorf("read which fences %s are in force: %w", name, err)
 	}
-	if held["v"] == "" || held["pl"] == "" { // without pl it is an older version's, which admit.lua does not read
+	if held["v"] == "" || held[asked.marker] == "" { // without it, it is an older version's, which admit.lua does not read
 		return InForce{}, nil
 	}
 	f := InForce{There: true}

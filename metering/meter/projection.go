@@ -41,7 +41,7 @@ func projectAccount(f *account.AccountLimits) (*projection, error) {
 				g.Rate.Per)
 		}
 	}
-	p := projection{premium: f.Supply == plan.Premium}
+	p := projection{marker: accountMarker, premium: f.Supply == plan.Premium}
 	p.set("st", string(f.Status))
 	p.services(f.Services)
 	next := projection{more: p.more}
@@ -96,7 +96,7 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyLimits, token string, 
 }
 
 func projectKey(f *account.KeyLimits) *projection {
-	var p projection
+	p := projection{marker: keyMarker}
 	p.set("st", string(f.Status))
 	if f.Daily >= 0 {
 		p.set("dy", int64(f.Daily))
@@ -126,7 +126,7 @@ func (m *Meter) PushMoved(ctx context.Context, from account.ID, key account.KeyI
 }
 
 func moved() *projection {
-	var p projection
+	p := projection{marker: keyMarker}
 	p.set("st", "moved")
 	return &p
 }
@@ -151,11 +151,20 @@ func (p *projection) figures(prefix string, g *account.Figures, packs []account.
 	}
 }
 
+// The field of plain in admit.lua's projections. A projection without it is an older version's and
+// is loaded again: accounts had windows of a second. Programs before that read accountMarker's
+// value from keyMarker.
+const (
+	accountMarker = "pw"
+	keyMarker     = "pl"
+)
+
 // projection collects the fields of a projection and the counters that they ask for.
 type projection struct {
 	fields []any
 	asked  strings.Builder
 	more   bool // whether there are fields besides those that every admission reads
+	marker string
 
 	premium bool // supply of the account's plan
 }
@@ -169,7 +178,7 @@ func (p *projection) further(field string, value any) {
 	p.more = true
 }
 
-// plain returns the field pl of admit.lua: 1, or 2 with premium supply; plus 2 when there are
+// plain returns the field plain of admit.lua: 1, or 2 with premium supply; plus 2 when there are
 // further fences.
 func (p *projection) plain() int {
 	n := 1
@@ -227,8 +236,11 @@ func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, s 
 	counters ...string,
 ) (bool, error) {
 	keys := append([]string{tag + name, tag + "ld:" + id}, counters...)
-	// pl first, where it is found soonest
-	args := append([]any{s.version, end, token, p.asked.String() + ",", s.epoch, "pl", p.plain()}, p.fields...)
+	// the marker first, where it is found soonest
+	args := append([]any{s.version, end, token, p.asked.String() + ",", s.epoch, p.marker, p.plain()}, p.fields...)
+	if p.marker != keyMarker {
+		args = append(args, keyMarker, p.plain())
+	}
 	n, err := m.run(ctx, m.push, keys, args...).Int()
 	if err != nil {
 		return false, fmt.Errorf("push the fences %s: %w", name, err)

@@ -15,7 +15,7 @@
 --       3… counters that belong to the projection: those that it does not ask for are deleted, as nothing updates them
 -- ARGV  1 version   2 end of the current period in ms since 1970, 0 for a key   3 token of the load, empty for a change
 --       4 counters that it asks for, as ,u,c:rpc, — one list for all of KEYS 3…, or one for each with ; between
---       5 epoch   6… field, value, …
+--       5 epoch   6… field, value, …; the first field is one that older versions' projections lack
 --
 -- A projection expires some days after its last push, and is loaded again with the next call.
 --
@@ -28,7 +28,7 @@ if ARGV[3] == '' then
 elseif redis.call('GET', KEYS[2]) ~= ARGV[3] then
   return -1
 end
-local there = redis.call('HMGET', KEYS[1], 'v', 'pe', 'pl', 'e')
+local there = redis.call('HMGET', KEYS[1], 'v', 'pe', ARGV[6], 'e')
 if not there[3] then there = {} end -- an older version's, which admit.lua does not read
 if not there[1] and ARGV[3] == '' then return 0 end
 if there[1] then

@@ -17,10 +17,24 @@ const (
 	Premium   Supply = "premium"
 )
 
-// RateWindow admits Limit requests in a sliding window of length Per.
+// RateWindow admits Limit requests in a sliding window of length Per. Plans and contracts state
+// steady rates, such as 30 a second; Window is how the meter holds one.
 type RateWindow struct {
 	Limit int64
 	Per   time.Duration
+}
+
+// burst is how far ahead a steady rate may be used. Stock clients send dozens of calls at once and
+// give up when one is refused.
+const burst = 10 * time.Second
+
+// Window returns the window that holds a rate: with a shorter Per than ten seconds, what the rate
+// admits in ten seconds may come at once.
+func (w RateWindow) Window() RateWindow {
+	if w.Limit <= 0 || w.Per <= 0 || w.Per >= burst {
+		return w
+	}
+	return RateWindow{int64(float64(w.Limit) * (float64(burst) / float64(w.Per))), burst}
 }
 
 // PeriodKind is how long a plan's included units last.
@@ -67,7 +81,7 @@ type Plan struct {
 	// custom agreement.
 	Included Units
 	Period   PeriodKind
-	Rate     RateWindow
+	Rate     RateWindow // steady
 	// SoftRate replaces Rate for the rest of the month once Included is used up, instead of a
 	// refusal. Its Limit is 0 on plans whose quota refuses.
 	SoftRate RateWindow

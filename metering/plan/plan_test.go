@@ -228,3 +228,33 @@ func TestCost_OfACallIsWeightTimesTier(t *testing.T) {
 		}
 	}
 }
+
+// A steady rate may be used ten seconds ahead; a window of ten seconds or more is as it is sold.
+func TestRateWindow_HasTenSecondsBurst(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]plan.RateWindow{
+		plan.Door1:       {Limit: 50, Per: 10 * time.Second},
+		plan.WalletBound: {Limit: 50, Per: 10 * time.Second},
+		plan.Builder:     {Limit: 300, Per: 10 * time.Second},
+		plan.Free:        {Limit: 100, Per: 15 * time.Minute},
+		plan.Pro:         {Limit: 6000, Per: time.Minute},
+	} {
+		if got := plan.Must(key).Rate.Window(); got != want {
+			t.Errorf("%s: %+v, want %+v", key, got, want)
+		}
+	}
+	soft := plan.RateWindow{Limit: 100, Per: 10 * time.Second}
+	if got := plan.Must(plan.Builder).SoftRate.Window(); got != soft {
+		t.Errorf("past its ceiling Builder has %+v, want %+v", got, soft)
+	}
+	for _, row := range [][2]plan.RateWindow{
+		{{Limit: 7, Per: 4 * time.Second}, {Limit: 17, Per: 10 * time.Second}},
+		{{Limit: 7, Per: 10 * time.Second}, {Limit: 7, Per: 10 * time.Second}},
+		{{Limit: -1, Per: time.Second}, {Limit: -1, Per: time.Second}},
+		{{}, {}},
+	} {
+		if got := row[0].Window(); got != row[1] {
+			t.Errorf("%+v is held by %+v, want %+v", row[0], got, row[1])
+		}
+	}
+}

@@ -1,5 +1,5 @@
-// Clients that know nothing about rate limits, with an anonymous key's rate window of five requests
-// per second.
+// Clients that know nothing about rate limits, with an anonymous key's rate of five requests per
+// second, of which ten seconds may come at once.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,8 +15,8 @@ before(async () => {
   assert.equal(response.status, 201, await response.clone().text());
   headers = { Authorization: `Bearer ${(await response.json()).key}` };
 });
-const fresh = () => pause(2_000);
-const many = Array.from({ length: 12 }, (_, i) => BigInt(i));
+const fresh = () => pause(20_000);
+const many = Array.from({ length: 70 }, (_, i) => BigInt(i));
 
 test('viem waits and retries, so that all reads come through when it may retry often enough', async () => {
   await fresh();
@@ -80,6 +80,6 @@ test('@solana/kit shows the status and the headers that say when to come back', 
   for (const { context } of refused) {
     assert.equal(context.statusCode, 429);
     assert.match(context.headers.get('Retry-After'), /^[1-9]\d*$/);
-    assert.equal(context.headers.get('RateLimit-Limit'), '5');
+    assert.equal(context.headers.get('RateLimit-Limit'), '50');
   }
 });
