@@ -46,7 +46,10 @@ func (reply *Reply) record(httpStatus int, written int64) {
 	if c.Charged {
 		rec.Units = c.Metered.Units
 	}
-	rec.Upstream, rec.Attempts = c.asked.Upstream, c.asked.Attempts
+	rec.Upstream, rec.Attempts, rec.Cost = c.asked.Upstream, c.asked.Attempts, c.asked.Cost
+	if rec.Cost > 0 {
+		reply.relay.Costs.Call(c.started, rec.Account.UUID, string(rec.Chain), rec.Cost)
+	}
 	if reply.Fault != nil && !c.Admitted() {
 		reply.relay.Recorder.Refused(c.envelope.Network, rec)
 	} else {

@@ -23,6 +23,7 @@ import (
 	"github.com/chainaccess/gateway/relay/cache"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/price"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store/usagedb"
 )
@@ -45,6 +46,7 @@ type Options struct {
 	Logger      *slog.Logger
 	Metrics     *telemetry.Calls  // nil disables metrics
 	Tracer      *telemetry.Tracer // nil disables tracing
+	Costs       *price.Ledger     // of what calls cost the operator; nil disables it
 }
 
 // Relay is safe for concurrent use.

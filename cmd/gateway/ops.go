@@ -31,7 +31,7 @@ the same values as the servers, because they queue mails.`,
 	}
 	cmd.AddCommand(opsUpstreamsCommand(), opsAccountCommand(), opsSettlementsCommand(), opsBillingCommand(),
 		opsStatementsCommand(), opsAuditCommand(), opsTicketsCommand(), opsFeedbackCommand(), opsWishlistCommand(),
-		opsWaitlistCommand(), opsStaffCommand(), opsRecoverCommand())
+		opsWaitlistCommand(), opsStaffCommand(), opsRecoverCommand(), opsCostsCommand())
 	return cmd
 }
 

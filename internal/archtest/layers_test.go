@@ -18,8 +18,8 @@ var (
 	words = []string{
 		"internal/fault", "relay/chain", "toolbox/provider", "metering/plan", "identity/account",
 		"identity/wallet", "payments/x402", "billing/subscription", "toolbox/abi", "messaging/ticket", "relay/jsonrpc",
-		"internal/redisconn", "metering/netlimit", "internal/config", "internal/telemetry", "internal/faultpoint",
-		"internal/parallel",
+		"internal/redisconn", "metering/netlimit", "relay/price", "internal/config", "internal/telemetry",
+		"internal/faultpoint", "internal/parallel",
 	}
 	outside = []string{
 		"store", "metering/meter", "relay/upstream", "relay/cache", "billing", "messaging/notify",
@@ -67,8 +67,11 @@ var layers = []rule{
 	{"relay/jsonrpc", []string{"internal/fault"}},
 	{"internal/redisconn", nil},
 	{"metering/netlimit", nil},
-	{"internal/config", []string{"identity/wallet", "internal/redisconn", "metering/netlimit"}},
-	{"internal/telemetry", []string{"internal/fault", "relay/chain", "metering/plan", "metering/netlimit"}},
+	{"relay/price", nil},
+	{"internal/config", []string{"identity/wallet", "internal/redisconn", "metering/netlimit", "relay/price"}},
+	{"internal/telemetry", []string{
+		"internal/fault", "relay/chain", "metering/plan", "metering/netlimit", "relay/price",
+	}},
 	// Adapters to outside systems; these never import each other.
 	{"store", join(words, []string{"migrations"})},
 	{"metering/meter", words},

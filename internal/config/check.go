@@ -168,6 +168,10 @@ func (c *checker) upstream(n ast.Node, place string) upstreamNode {
 			c.headers(&u, m.value, place+".headers")
 			continue
 		}
+		if m.name == "price" {
+			c.price(&u, m, place+".price")
+			continue
+		}
 		c.scalar(reflect.ValueOf(&u.Upstream).Elem().Field(upstreamFields[m.name]), m.value, place+"."+m.name)
 	}
 	unread := make(map[string]bool) // members that could not be read and were reported already

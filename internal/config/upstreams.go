@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/chainaccess/gateway/relay/price"
 )
 
 // Upstreams is the upstreams file: the providers of each chain.
@@ -40,6 +42,8 @@ type Upstream struct {
 	// with the provider.
 	MaxConcurrent int     `yaml:"max_concurrent"`
 	MaxPerSecond  float64 `yaml:"max_per_second"`
+	// Price is what requests cost the operator there; nil counts no costs.
+	Price *price.Setting `yaml:"price"`
 }
 
 const (

@@ -173,6 +173,9 @@ func (q *capabilityCall) ask(ctx context.Context, c *Chain, e *Endpoint, head ui
 	defer cancel()
 	r := Request{Method: []byte(q.method), Params: []byte(q.params(c, head))}
 	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
+	if charged(v, answer != nil, err) {
+		e.spend(r.Method)
+	}
 	if err != nil {
 		return false, false
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/price"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -43,6 +44,8 @@ type Endpoint struct {
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 	cordoned    atomic.Bool                   // taken out of rotation by an operator
 	metrics     *telemetry.Upstream           // set before the first call; nil counts nothing
+	tariff      *price.Tariff                 // nil for an upstream whose costs are not counted
+	spending    spending                      // set before the first call
 }
 
 const (
@@ -80,6 +83,9 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		writes: writeTransport(),
 		scrub:  newScrubber(address, u.Headers),
 		health: health{now: now}, lacking: unsupported{now: now},
+	}
+	if u.Price != nil {
+		e.tariff = u.Price.Tariff(family == chain.Solana)
 	}
 	e.reads = newReader(template, u.HTTP2, now, e.spokeUnasked)
 	return e, nil

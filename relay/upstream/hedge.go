@@ -99,6 +99,9 @@ func (c *Chain) race(ctx context.Context, s *search, first choice, ask question,
 			if answer == nil {
 				continue
 			}
+			if running > 0 { // the other was asked too, and its provider charges for it
+				s.r.Asked.Cost += loser(racers, a.to).tariff.Of(s.r.Method).Nanos
+			}
 			if running > 0 && a.to != first.Endpoint {
 				first.observe(observation{took: c.now().Sub(started), heavy: ask.heavy, slow: true})
 			}
@@ -144,6 +147,14 @@ func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left
 		}
 	}()
 	return c.attempt(ctx, to, ask, left)
+}
+
+// loser returns the endpoint of a race of two that did not win.
+func loser(racers []racer, winner *Endpoint) *Endpoint {
+	if racers[0].to == winner {
+		return racers[1].to
+	}
+	return racers[0].to
 }
 
 // finish cancels the attempts that still run, and counts the hedge if there was one. The winner's

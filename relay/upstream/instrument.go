@@ -1,11 +1,14 @@
 package upstream
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/price"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -47,6 +50,44 @@ func (e *Endpoint) mark(span *telemetry.Span, o *observation) {
 	}
 }
 
+// spending is where an endpoint's requests are counted with what they cost.
+type spending struct {
+	ledger *price.Ledger // nil counts nothing
+	chain  string
+}
+
+// spend counts a request that the provider charges for, and returns its cost.
+func (e *Endpoint) spend(method []byte) price.Nanos {
+	if e.tariff == nil {
+		return 0
+	}
+	cost := e.tariff.Of(method)
+	e.spending.ledger.Request(e.health.now(), e.spending.chain, e.Name, method, cost)
+	return cost.Nanos
+}
+
+// charged reports whether providers charge for a request that ended so: one that was answered, with
+// a result or an error of the node, and one whose answer nobody waited for. They charge for none
+// that was refused by status, key, plan or rate, or that did not arrive.
+func charged(v verdict, answered bool, err error) bool {
+	switch v.meaning {
+	case rules.Throttled, rules.Billing, rules.Plan, rules.Denied:
+		return false
+	case rules.Unreachable:
+		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	}
+	_, byStatus := errors.AsType[*httpStatusError](err)
+	return answered || !byStatus
+}
+
+// CountCosts sets the ledger of what requests cost. It must be called before the first call.
+func (p *Pool) CountCosts(l *price.Ledger) {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	p.ledger = l
+	p.instrument(p.set.Load())
+}
+
 // Instrument sets the metrics, the tracer and the log for panics of attempts; each may be nil. It
 // must be called before the first call.
 func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer, log *slog.Logger) {
@@ -67,6 +108,7 @@ func (p *Pool) instrument(set *chainSet) {
 	for id, c := range set.chains {
 		c.tracer, c.panics = p.tracer, p.panics
 		for _, e := range c.endpoints {
+			e.spending = spending{p.ledger, string(id)}
 			if e.metrics == nil {
 				e.metrics = p.metrics.Upstream(string(id), e.Name, attemptOutcomes[:])
 				e.health.metrics = e.metrics

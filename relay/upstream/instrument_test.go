@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/price"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -262,5 +263,130 @@ func TestMetrics_CountingAnAttemptAllocatesNothing(t *testing.T) { //nolint:para
 		span.End()
 	}); n != 0 {
 		t.Errorf("an attempt allocates %v times to be counted", n)
+	}
+}
+
+// priced sets a price for the upstreams of a chain: eth_call counts 10 units of 100 nanodollars.
+func priced(list []config.Upstream) {
+	for i := range list {
+		list[i].Price = &price.Setting{USDPerMillion: 0.1, Default: 1, Methods: map[string]int64{"eth_call": 10}}
+	}
+}
+
+const callCost = 1000 // nanodollars of an eth_call
+
+// spentOn returns the requests in the ledger by upstream and method.
+func spentOn(l *price.Ledger) map[string]int64 {
+	requests := map[string]int64{}
+	for _, s := range l.Totals() {
+		requests[s.Upstream+" "+s.Method] = s.Requests
+	}
+	return requests
+}
+
+// costed returns Ethereum with two scripted upstreams that have a price.
+func costed(t *testing.T) (c *Chain, ledger *price.Ledger, servers []*testkit.UpstreamServer) {
+	t.Helper()
+	servers = []*testkit.UpstreamServer{testkit.Upstream(t), testkit.Upstream(t)}
+	list := providers(servers...)
+	priced(list)
+	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	ledger = price.NewLedger()
+	p.CountCosts(ledger)
+	p.Instrument(nil, nil, nil)
+	c.Apply(healthy(c, time.Now()))
+	return c, ledger, servers
+}
+
+func TestCost_CountsWhatProvidersChargeFor(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]struct {
+		reply   testkit.Reply
+		charged int64 // requests to the first upstream that it charges for
+	}{
+		"rate limited":         {testkit.TooMany(time.Second), 0},
+		"rate limited in band": {testkit.Error(-32005, "rate limit reached"), 0},
+		"plan exhausted":       {testkit.Error(-32000, "monthly capacity limit exceeded"), 0},
+		"server error":         {testkit.Status(http.StatusInternalServerError), 0},
+		"reset":                {testkit.Reset(), 0},
+		"pruned":               {testkit.Error(-32000, "missing trie node"), 1},
+		"broken answer":        {testkit.InvalidJSON(), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, ledger, servers := costed(t)
+			servers[0].Default(first.reply)
+			servers[1].Default(testkit.Result("0x1"))
+			r := request("eth_call")
+			answer, f := c.Read(deadline(t, testTimeout), r)
+			if f != nil {
+				t.Fatal(f)
+			}
+			answer.Release()
+			got := spentOn(ledger)
+			if got["up-0 eth_call"] != first.charged {
+				t.Errorf("%d requests to the first upstream, want %d", got["up-0 eth_call"], first.charged)
+			}
+			if got["up-1 eth_call"] != 1 {
+				t.Errorf("%d requests to the second upstream, want 1", got["up-1 eth_call"])
+			}
+			if want := price.Nanos(callCost * (first.charged + 1)); r.Asked.Cost != want {
+				t.Errorf("the call cost %d nanodollars, want %d", r.Asked.Cost, want)
+			}
+		})
+	}
+}
+
+func TestCost_IncludesTheAttemptThatLostARace(t *testing.T) {
+	t.Parallel()
+	c, ledger, servers := costed(t)
+	c.endpoints[0].measured(time.Microsecond)
+	c.hedges.credit.Store(maxHedgeCredit)
+	servers[0].Default(testkit.Hang(nil))
+	servers[1].Default(testkit.Result("0x1"))
+	r := fast()
+	answer, f := c.Read(deadline(t, testTimeout), r)
+	if f != nil {
+		t.Fatal(f)
+	}
+	answer.Release()
+	c.hedges.racing.Wait()
+	if r.Asked.Cost != 2*callCost {
+		t.Errorf("the call cost %d nanodollars, want %d", r.Asked.Cost, 2*callCost)
+	}
+	want := map[string]int64{"up-0 eth_call": 1, "up-1 eth_call": 1}
+	if got := spentOn(ledger); !maps.Equal(got, want) {
+		t.Errorf("requests are %v, want %v", got, want)
+	}
+}
+
+func TestCost_OfASubmissionCountsOnceItWasSent(t *testing.T) {
+	t.Parallel()
+	c, ledger, servers := costed(t)
+	servers[0].Default(testkit.Result("0xhash"))
+	servers[1].Default(testkit.Result("0xhash"))
+	r := request("eth_sendRawTransaction")
+	answer, f := c.Submit(deadline(t, testTimeout), r)
+	if f != nil {
+		t.Fatal(f)
+	}
+	answer.Release()
+	if r.Asked.Cost != 100 {
+		t.Errorf("the submission cost %d nanodollars, want 100", r.Asked.Cost)
+	}
+	if got := spentOn(ledger); got["up-0 eth_sendRawTransaction"]+got["up-1 eth_sendRawTransaction"] != 1 {
+		t.Errorf("requests are %v, want one submission", got)
+	}
+}
+
+func TestCost_IncludesProbes(t *testing.T) {
+	t.Parallel()
+	c, ledger, servers := costed(t)
+	servers[0].Default(testkit.Result("0x10"))
+	if _, reason := c.endpoints[0].ask(deadline(t, testTimeout), "eth_blockNumber", "[]"); reason != "" {
+		t.Fatal(reason)
+	}
+	if got := spentOn(ledger)["up-0 eth_blockNumber"]; got != 1 {
+		t.Errorf("%d requests, want the probe", got)
 	}
 }

@@ -33,12 +33,13 @@ type outcome struct {
 func (o *outcome) begin(r *Request, to choice) {
 	o.attempts++
 	o.heavy = r.Heavy
-	r.Asked = Asked{Upstream: to.Name, Attempts: o.attempts}
+	r.Asked.Upstream, r.Asked.Attempts = to.Name, o.attempts
 }
 
 // take returns the attempt's answer if it is one for the client, and otherwise remembers what went
 // wrong.
 func (o *outcome) take(a attempted, r *Request) *Answer {
+	r.Asked.Cost += a.cost
 	if a.answer != nil && (!a.verdict.another || o.agreed(&a)) {
 		o.discardLastWords()
 		o.settle(&a)

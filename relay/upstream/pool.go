@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/price"
 )
 
 // Pool holds every upstream of every configured chain. Reload may change it while calls are in
@@ -26,6 +27,7 @@ type Pool struct {
 	metrics *telemetry.Upstreams // nil disables metrics
 	tracer  *telemetry.Tracer    // nil disables tracing
 	panics  *panicLog
+	ledger  *price.Ledger // of what requests cost; nil counts nothing
 }
 
 // Chain is the upstreams of one chain in one upstreams file. A reload makes a new Chain; calls in

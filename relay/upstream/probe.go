@@ -171,6 +171,9 @@ func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byt
 	r := Request{Method: []byte(method), Params: []byte(params)}
 	e.limits.waitToProbe(ctx, e.health.now)
 	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
+	if charged(v, answer != nil, err) {
+		e.spend(r.Method)
+	}
 	if err != nil {
 		if v.meaning == rules.Unreachable || ctx.Err() != nil {
 			return nil, ReasonUnreachable

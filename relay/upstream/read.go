@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/price"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -47,6 +48,7 @@ type Request struct {
 type Asked struct {
 	Upstream string // the upstream that answered, or that was asked last; empty for none
 	Attempts int
+	Cost     price.Nanos // of all attempts, to the operator
 }
 
 const (
@@ -62,6 +64,7 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	deadline, _ := ctx.Deadline()
 	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, heavy: r.Heavy, deadline: deadline}
 	s := search{r: r, list: c.eligible()}
+	r.Asked = Asked{}
 	var o outcome
 	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil) {
 		to, ok := c.next(&s)
@@ -111,6 +114,7 @@ type attempted struct {
 	err     error
 	took    time.Duration
 	given   time.Duration // its time, if that ended before its share of the deadline; else zero
+	cost    price.Nanos
 }
 
 // attempt asks one upstream and returns its room; a streamed answer keeps the room until it is
@@ -140,6 +144,9 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 		v = verdicts[rules.MissingData]
 	}
 	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
+	if charged(v, answer != nil, err) {
+		a.cost = e.spend(methodOf(ask.body))
+	}
 	o := observation{
 		verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy,
 		timedOut: answer == nil && errors.Is(err, context.DeadlineExceeded),

@@ -49,12 +49,15 @@ func (c *Chain) submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 			break
 		}
 		attempts++
-		r.Asked = Asked{Upstream: to.Name, Attempts: attempts}
+		r.Asked.Upstream, r.Asked.Attempts = to.Name, attempts
 		if attempts > 1 {
 			body = renumbered(body)
 		}
 		answer, fate, err := c.submitTo(ctx, to, body)
 		cause = err
+		if fate == taken || fate == lost {
+			r.Asked.Cost += to.spend(r.Method)
+		}
 		switch fate {
 		case taken:
 			answer.Error = to.scrub.object(answer.Error)

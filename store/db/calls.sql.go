@@ -27,7 +27,7 @@ func (q *Queries) DeleteDefaultCallsBefore(ctx context.Context, startedAt time.T
 
 const listCalls = `-- name: ListCalls :many
 SELECT request_id, batch_index, started_at, account_id, key_id, chain, service, method, class, tier, outcome,
-    http_status, units, upstream, attempts, duration_us, request_bytes, response_bytes
+    http_status, units, upstream, attempts, duration_us, request_bytes, response_bytes, cost_nanos
 FROM calls
 WHERE request_id = $1
 ORDER BY batch_index, started_at
@@ -61,6 +61,7 @@ func (q *Queries) ListCalls(ctx context.Context, requestID uuid.UUID) ([]Call, e
 			&i.DurationUs,
 			&i.RequestBytes,
 			&i.ResponseBytes,
+			&i.CostNanos,
 		); err != nil {
 			return nil, err
 		}

@@ -129,6 +129,8 @@ type Call struct {
 	DurationUs    int64
 	RequestBytes  int64
 	ResponseBytes int64
+	// what all attempts cost the operator, in billionths of a US dollar
+	CostNanos int64
 }
 
 type ChainDay struct {

@@ -1,6 +1,6 @@
 -- name: ListCalls :many
 SELECT request_id, batch_index, started_at, account_id, key_id, chain, service, method, class, tier, outcome,
-    http_status, units, upstream, attempts, duration_us, request_bytes, response_bytes
+    http_status, units, upstream, attempts, duration_us, request_bytes, response_bytes, cost_nanos
 FROM calls
 WHERE request_id = $1
 ORDER BY batch_index, started_at;

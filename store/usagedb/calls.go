@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/price"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -36,6 +37,7 @@ type Call struct {
 	Duration      time.Duration
 	RequestBytes  int64
 	ResponseBytes int64
+	Cost          price.Nanos // what all attempts cost the operator
 }
 
 // FindCalls reads the call records of a request, one per item of its batch. The list is empty when
@@ -66,6 +68,7 @@ func (s *Store) CopyCalls(ctx context.Context, calls []Call) error {
 var callColumns = []string{
 	"request_id", "batch_index", "started_at", "account_id", "key_id", "chain", "service", "method", "class", "tier",
 	"outcome", "http_status", "units", "upstream", "attempts", "duration_us", "request_bytes", "response_bytes",
+	"cost_nanos",
 }
 
 // callRows feeds COPY without an allocation per record. The values are pointers to the fields of
@@ -79,7 +82,7 @@ type callRows struct {
 	started                                              pgtype.Timestamptz
 	index                                                pgtype.Int4
 	status, attempts                                     pgtype.Int2
-	units, duration, requestBytes, answerBytes           pgtype.Int8
+	units, duration, requestBytes, answerBytes, cost     pgtype.Int8
 	chain, service, method, class, tier, outcome, served pgtype.Text
 }
 
@@ -87,7 +90,7 @@ func newCallRows(calls []Call) *callRows {
 	r := &callRows{calls: calls}
 	r.values = []any{
 		&r.request, &r.index, &r.started, &r.account, &r.key, &r.chain, &r.service, &r.method, &r.class, &r.tier,
-		&r.outcome, &r.status, &r.units, &r.served, &r.attempts, &r.duration, &r.requestBytes, &r.answerBytes,
+		&r.outcome, &r.status, &r.units, &r.served, &r.attempts, &r.duration, &r.requestBytes, &r.answerBytes, &r.cost,
 	}
 	return r
 }
@@ -112,6 +115,7 @@ func (r *callRows) Next() bool {
 	r.attempts = pgtype.Int2{Int16: int16(c.Attempts), Valid: true} //nolint:gosec // a handful
 	r.units, r.duration = number(int64(c.Units)), number(c.Duration.Microseconds())
 	r.requestBytes, r.answerBytes = number(c.RequestBytes), number(c.ResponseBytes)
+	r.cost = number(int64(c.Cost))
 	return true
 }
 
@@ -127,7 +131,7 @@ func callOf(row db.Call) Call {
 		Chain: chain.ID(row.Chain), Service: row.Service, Method: row.Method, Class: row.Class, Tier: row.Tier,
 		Outcome: row.Outcome, HTTPStatus: int(row.HttpStatus), Units: plan.Units(row.Units), Upstream: row.Upstream,
 		Attempts: int(row.Attempts), Duration: time.Duration(row.DurationUs) * time.Microsecond,
-		RequestBytes: row.RequestBytes, ResponseBytes: row.ResponseBytes,
+		RequestBytes: row.RequestBytes, ResponseBytes: row.ResponseBytes, Cost: price.Nanos(row.CostNanos),
 	}
 	if row.AccountID != nil {
 		c.Account = account.ID{UUID: *row.AccountID}

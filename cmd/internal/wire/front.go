@@ -68,7 +68,7 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	f.relay = relay.New(relay.Options{
 		Pool: b.pool, Limits: fence, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers,
 		Links: links, Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes,
-		Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
+		Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer, Costs: b.costs,
 	})
 	operations, pages, err := newDoors(cfg, b, routes, service.Options{
 		Limits: fence, Hasher: hasher, Recorder: f.recorder, Links: links, Flows: flows, Logger: log,

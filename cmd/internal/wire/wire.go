@@ -23,6 +23,7 @@ import (
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/relay/price"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/workflows"
@@ -39,6 +40,7 @@ type base struct {
 	networks *netlimit.Limits
 	// deployment is the id of the deployment to which all servers must belong.
 	deployment string
+	costs      *price.Ledger // what this process spends at providers
 }
 
 func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams, log *slog.Logger) (*base, error) {
@@ -69,8 +71,10 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 	m.Measure(metrics.Pipelines)
 	b := &base{
 		store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: metrics,
-		deployment: epoch.ID.String(),
+		deployment: epoch.ID.String(), costs: price.NewLedger(),
 	}
+	pool.CountCosts(b.costs)
+	metrics.WatchCosts(b.costs)
 	b.reportEpoch(epoch, nil, log)
 	return b, nil
 }
@@ -151,6 +155,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	background.Go(func() { reloads.follow(watching, b.pool, log, func() { f.relocate(log) }) })
 	background.Go(func() { b.sidePort(cfg, nil).Serve(watching, log) })
 	background.Go(func() { health.run(watching) })
+	background.Go(func() { b.runCosts(watching, log) })
 	background.Go(func() { b.watchDeployment(watching, temporal.Gate, end, log) })
 	background.Go(func() { f.limits.RunReclaims(watching, log, countLost(b.metrics)) })
 

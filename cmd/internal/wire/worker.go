@@ -83,6 +83,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	background.Go(func() { accountLimits.RunPushes(watching, log) })
 	health := watchRedis(b.meter, b.metrics, log, true)
 	background.Go(func() { health.run(watching) })
+	background.Go(func() { b.runCosts(watching, log) })
 	background.Go(func() { b.watchDeployment(watching, temporal.Gate, end, log) })
 	background.Go(func() { accountLimits.RunReclaims(watching, log, countLost(b.metrics)) })
 	// Settlements are read from the upstreams that the board reports as usable.
