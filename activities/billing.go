@@ -148,7 +148,7 @@ func (b *Billing) Reconcile(ctx context.Context, id account.ID) (Reconciled, err
 		}
 		faultpoint.Hit(faultpoint.ReconcileStep)
 	}
-	return r.told(ctx)
+	return r.result(ctx)
 }
 
 func off() error {

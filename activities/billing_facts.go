@@ -119,34 +119,34 @@ func (r *reconciling) packs(ctx context.Context) error {
 	return nil
 }
 
-// told returns the result for the flow, with the time of its next poll.
-func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
+// result returns the result for the flow, with the time of its next poll.
+func (r *reconciling) result(ctx context.Context) (Reconciled, error) {
 	terms, err := r.owner.Terms()
 	if err != nil {
 		return Reconciled{}, r.failed(err, ErrBillingFailed, "read the plan", r.id)
 	}
 	now := r.Now()
 	p := terms.Period(now)
-	told := Reconciled{
+	result := Reconciled{
 		Customer: true, Plan: r.owner.Plan, Period: BillingPeriod{
 			Key: p.Key(), Start: p.Start, End: p.End, Plan: r.owner.Plan,
 		}, Next: p.End, Odd: r.odd,
 		Beside: r.beside,
 	}
-	if told.Cut, err = r.cut(ctx, now); err != nil {
+	if result.Cut, err = r.cut(ctx, now); err != nil {
 		return Reconciled{}, err
 	}
 	if r.current == nil {
-		told.Next = time.Time{}
-		return told, nil
+		result.Next = time.Time{}
+		return result, nil
 	}
-	told.Subscription, told.Status, told.Lasts = r.current.ID, r.current.Status, !r.current.Status.Over()
-	if !told.Lasts {
-		told.Next = time.Time{}
-		return told, nil
+	result.Subscription, result.Status, result.Lasts = r.current.ID, r.current.Status, !r.current.Status.Over()
+	if !result.Lasts {
+		result.Next = time.Time{}
+		return result, nil
 	}
-	told.OddPrice = r.current.OddPrice
-	told.Late = !now.Before(r.current.PeriodEnd)
+	result.OddPrice = r.current.OddPrice
+	result.Late = !now.Before(r.current.PeriodEnd)
 	due := []time.Time{r.expected.NextFrom, r.current.PeriodEnd}
 	for i := range r.snapshot.Invoices {
 		if v := &r.snapshot.Invoices[i]; v.Failed() {
@@ -154,11 +154,11 @@ func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
 		}
 	}
 	for _, at := range due {
-		if at.After(now) && at.Before(told.Next) {
-			told.Next = at
+		if at.After(now) && at.Before(result.Next) {
+			result.Next = at
 		}
 	}
-	return told, nil
+	return result, nil
 }
 
 // cutFor is how long after its end a period that was cut short is reported. A flow that polls once

@@ -81,7 +81,7 @@ type BoundKey struct {
 func (d *Doors) BindKey(ctx context.Context, b KeyBinding) (BoundKey, error) { //nolint:gocritic // a copy does no harm
 	bound, err := d.Fences.BindKey(ctx, accountdb.Binding{Key: b.Key, Address: b.Address, Message: b.Message},
 		b.By.author("bound to a wallet"))
-	inForce, err := d.told(err, "bind", b.Key)
+	inForce, err := d.forHistory(err, "bind", b.Key)
 	if err != nil {
 		return BoundKey{}, err
 	}
@@ -115,11 +115,11 @@ type AdoptedKey struct {
 func (d *Doors) AdoptKey(ctx context.Context, a KeyAdoption) (AdoptedKey, error) {
 	mails, err := d.Mails.KeyAdopted(ctx, a)
 	if err != nil {
-		_, err = d.told(err, "adopt", a.Key)
+		_, err = d.forHistory(err, "adopt", a.Key)
 		return AdoptedKey{}, err
 	}
 	adopted, err := d.Fences.AdoptKey(ctx, a.Key, a.Account, a.User, a.By.author("adopted by its owner"), mails...)
-	inForce, err := d.told(err, "adopt", a.Key)
+	inForce, err := d.forHistory(err, "adopt", a.Key)
 	if err != nil {
 		return AdoptedKey{}, err
 	}
@@ -167,7 +167,7 @@ func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, err
 	}
 	claimed, err := d.Fences.ClaimAgent(ctx, claim, account.Settings{MonthlyCap: c.MonthlyCap},
 		c.By.author("claimed by its wallet"))
-	inForce, err := d.told(err, "claim", c.Key)
+	inForce, err := d.forHistory(err, "claim", c.Key)
 	if err != nil {
 		return ClaimedAgent{}, err
 	}
@@ -180,7 +180,7 @@ func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, err
 // PutInForce pushes committed keys to the meter, which may lack them. An error is retried.
 func (d *Doors) PutInForce(ctx context.Context, keys []account.KeyID) error {
 	for _, key := range keys {
-		inForce, err := d.told(d.Fences.Enforce(ctx, key), "put in force", key)
+		inForce, err := d.forHistory(d.Fences.Enforce(ctx, key), "put in force", key)
 		if err != nil {
 			return err
 		}
@@ -199,9 +199,9 @@ type RefusalDetails struct {
 	StartAgain bool `json:"start_again,omitempty"`
 }
 
-// told logs the cause and returns the error for the history. For a committed change it reports
-// whether that is in force.
-func (d *Doors) told(err error, step string, key account.KeyID) (inForce bool, _ error) {
+// forHistory logs the cause and returns the error for the history. For a committed change it
+// reports whether that is in force.
+func (d *Doors) forHistory(err error, step string, key account.KeyID) (inForce bool, _ error) {
 	if err == nil {
 		return true, nil
 	}

@@ -108,14 +108,14 @@ func (n *Notices) DeliverNotice(ctx context.Context, ref NoticeRef) (string, err
 	if err == nil {
 		result, err = n.Store.EndNotice(ctx, ref.id(), result, result == NoticeDelivered)
 	}
-	return result, n.told(ref, err)
+	return result, n.forHistory(ref, err)
 }
 
 // EndNotice records the end of a notice whose delivery was given up. It returns the result in the
 // row, which is the first one recorded.
 func (n *Notices) EndNotice(ctx context.Context, end NoticeEnd) (string, error) {
 	result, err := n.Store.EndNotice(ctx, end.id(), end.Result, false)
-	return result, n.told(end.NoticeRef, err)
+	return result, n.forHistory(end.NoticeRef, err)
 }
 
 // deliver returns the result of a delivery, which the caller records.
@@ -163,8 +163,8 @@ func (n *Notices) deliver(ctx context.Context, id usagedb.NoticeID) (string, err
 	return NoticeDelivered, nil
 }
 
-// told logs the cause and returns the error for the history.
-func (n *Notices) told(ref NoticeRef, err error) error {
+// forHistory logs the cause and returns the error for the history.
+func (n *Notices) forHistory(ref NoticeRef, err error) error {
 	if err == nil {
 		return nil
 	}

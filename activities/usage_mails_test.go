@@ -20,8 +20,8 @@ import (
 	"github.com/chainaccess/gateway/store/usagedb"
 )
 
-// house is a scripted store of people; it also keeps their mails.
-type house struct {
+// audience is a scripted store of people; it also keeps their mails.
+type audience struct {
 	members  []peopledb.Member
 	name     string // of the account
 	settings accountdb.Settings
@@ -30,26 +30,26 @@ type house struct {
 	err      error            // of everything
 }
 
-func (h *house) ListMembers(context.Context, account.ID) ([]peopledb.Member, error) {
+func (h *audience) ListMembers(context.Context, account.ID) ([]peopledb.Member, error) {
 	return h.members, h.err
 }
 
-func (h *house) ListMemberships(_ context.Context, of account.UserID) ([]peopledb.Membership, error) {
+func (h *audience) ListMemberships(_ context.Context, of account.UserID) ([]peopledb.Membership, error) {
 	return []peopledb.Membership{{Account: account.NewID(), Name: "another"}, {Account: buyer, Name: h.name}}, h.err
 }
 
-func (h *house) LoadSettings(context.Context, account.ID) (accountdb.Settings, error) {
+func (h *audience) LoadSettings(context.Context, account.ID) (accountdb.Settings, error) {
 	return h.settings, h.err
 }
 
-func (h *house) ListOptedOut(_ context.Context, _ account.ID, topic account.Topic) ([]account.UserID, error) {
+func (h *audience) ListOptedOut(_ context.Context, _ account.ID, topic account.Topic) ([]account.UserID, error) {
 	if topic != account.TopicUsage {
 		return nil, errors.New("usage was not asked for")
 	}
 	return h.out, h.err
 }
 
-func (h *house) Queue(_ context.Context, letters ...outbox.Mail) error {
+func (h *audience) Queue(_ context.Context, letters ...outbox.Mail) error {
 	h.letters = append(h.letters, letters...)
 	return h.err
 }
@@ -59,9 +59,9 @@ var (
 	today = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 )
 
-func newHouse(t *testing.T, addresses ...string) (*house, *activities.UsageMails) {
+func newAudience(t *testing.T, addresses ...string) (*audience, *activities.UsageMails) {
 	t.Helper()
-	h := &house{settings: accountdb.Settings{NotifyUsage80: true, NotifyUsage100: true, TimeZone: "Europe/Berlin"}}
+	h := &audience{settings: accountdb.Settings{NotifyUsage80: true, NotifyUsage100: true, TimeZone: "Europe/Berlin"}}
 	for _, address := range addresses {
 		email, refusal := account.ParseEmail(address)
 		if refusal != nil {
@@ -89,7 +89,7 @@ func message(key string, percent int) activities.UsageMessage {
 
 func TestUsageMail_TellsEveryUserOfAnAccountOnce(t *testing.T) {
 	t.Parallel()
-	h, mails := newHouse(t, "ann@buyer.example", "bob@buyer.example")
+	h, mails := newAudience(t, "ann@buyer.example", "bob@buyer.example")
 	for range 2 {
 		if err := mails.UsageReached(t.Context(), message(plan.Free, 80)); err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func TestUsageMail_TellsEveryUserOfAnAccountOnce(t *testing.T) {
 
 func TestUsageMail_SkipsAUserWhoWantsNone(t *testing.T) {
 	t.Parallel()
-	h, mails := newHouse(t, "ann@buyer.example", "bob@buyer.example")
+	h, mails := newAudience(t, "ann@buyer.example", "bob@buyer.example")
 	h.out = []account.UserID{h.members[0].User}
 	if err := mails.UsageReached(t.Context(), message(plan.Free, 80)); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestUsageMail_SkipsAUserWhoWantsNone(t *testing.T) {
 
 func TestUsageMail_SaysWhatHappensNext(t *testing.T) {
 	t.Parallel()
-	h, mails := newHouse(t, "ann@buyer.example")
+	h, mails := newAudience(t, "ann@buyer.example")
 	h.name = "Buyer"
 	packs := message(plan.Pro, 100)
 	packs.Account.Packs = []account.Pack{
@@ -176,24 +176,24 @@ func TestUsageMail_SendsAccountsOnlyWhatTheyWant(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		message activities.UsageMessage
-		change  func(*house)
+		change  func(*audience)
 		want    error
 	}{
-		{"80 switched off", message(plan.Free, 80), func(h *house) {
+		{"80 switched off", message(plan.Free, 80), func(h *audience) {
 			h.settings.NotifyUsage80 = false
 		}, activities.ErrDeclined},
-		{"100 switched off", message(plan.Free, 100), func(h *house) {
+		{"100 switched off", message(plan.Free, 100), func(h *audience) {
 			h.settings.NotifyUsage100 = false
 		}, activities.ErrDeclined},
-		{"80 while 100 is off", message(plan.Free, 80), func(h *house) { h.settings.NotifyUsage100 = false }, nil},
-		{"100 while 80 is off", message(plan.Free, 100), func(h *house) { h.settings.NotifyUsage80 = false }, nil},
-		{"the only user wants none", message(plan.Free, 100), func(h *house) {
+		{"80 while 100 is off", message(plan.Free, 80), func(h *audience) { h.settings.NotifyUsage100 = false }, nil},
+		{"100 while 80 is off", message(plan.Free, 100), func(h *audience) { h.settings.NotifyUsage80 = false }, nil},
+		{"the only user wants none", message(plan.Free, 100), func(h *audience) {
 			h.out = []account.UserID{h.members[0].User}
 		}, activities.ErrDeclined},
-		{"nobody", message(plan.Free, 100), func(h *house) { h.members = nil }, activities.ErrNoRecipient},
-		{"no allowance any more", unlimited, func(*house) {}, activities.ErrOutdated},
+		{"nobody", message(plan.Free, 100), func(h *audience) { h.members = nil }, activities.ErrNoRecipient},
+		{"no allowance any more", unlimited, func(*audience) {}, activities.ErrOutdated},
 	} {
-		h, mails := newHouse(t, "ann@buyer.example")
+		h, mails := newAudience(t, "ann@buyer.example")
 		c.change(h)
 		if err := mails.UsageReached(t.Context(), c.message); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
@@ -202,7 +202,7 @@ func TestUsageMail_SendsAccountsOnlyWhatTheyWant(t *testing.T) {
 			t.Errorf("%s: %d letters", c.name, sent)
 		}
 	}
-	h, mails := newHouse(t, "ann@buyer.example")
+	h, mails := newAudience(t, "ann@buyer.example")
 	h.err = errors.New("the record is away")
 	if err := mails.UsageReached(t.Context(), message(plan.Free, 80)); !errors.Is(err, h.err) {
 		t.Errorf("got %v, want an error that is tried again", err)
@@ -237,7 +237,7 @@ func TestUsageMail_GoesFromPostgreSQLToTheOutbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	email, _ := account.ParseEmail("ann@buyer.example")
-	h, _ := newHouse(t)
+	h, _ := newAudience(t)
 	h.members = []peopledb.Member{{User: account.UserID{UUID: uuid.Must(uuid.NewV7())}, Email: email}}
 	h.settings, err = n.store.LoadSettings(ctx, n.account)
 	if err != nil {

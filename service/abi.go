@@ -31,7 +31,7 @@ func (h *service) getABI() *Operation[ABIInput, contracts.ABI] {
 	return define(h, Meta{
 		Name: "get_abi", Title: "Get a contract's ABI", Access: KeyHolders, Reads: true,
 		Route:   Route{http.MethodGet, "/toolbox/abi/{chain}/{address}", http.StatusOK},
-		Service: account.Contracts, Units: plan.Unit, TTL: contracts.Settled,
+		Service: account.Contracts, Units: plan.Unit, TTL: contracts.LongTTL,
 		Description: "Gives the ABI of a contract that is verified at Sourcify. Proxies are followed: the ABI is " +
 			"then that of the implementation, which is named. A contract that is not verified answers verified " +
 			"false, with a note on how to verify it. To read what a call does, use decode_calldata, which finds the " +

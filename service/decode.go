@@ -44,7 +44,7 @@ func (h *service) decodeCalldata() *Operation[DecodeInput, contracts.Decoded] {
 	return define(h, Meta{
 		Name: "decode_calldata", Title: "Decode a call of a contract", Access: KeyHolders, Reads: true,
 		Route:   Route{http.MethodPost, "/toolbox/decode/{chain}/{address}", http.StatusOK},
-		Service: account.Contracts, Units: plan.Unit, TTL: contracts.Settled, MaxBody: maxDecodeBody,
+		Service: account.Contracts, Units: plan.Unit, TTL: contracts.LongTTL, MaxBody: maxDecodeBody,
 		Description: "Tells which function of a contract data calls, and with which arguments. With the contract's " +
 			"verified ABI (proxies followed) arguments have their names; without it a signature with the same " +
 			"selector is guessed from a database, guess says so, and only when the data reads by it without a rest. " +

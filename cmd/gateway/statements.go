@@ -46,11 +46,11 @@ the customer gets it, and closes the period if that is possible.`,
 				if err := knownDate(args[1]); err != nil {
 					return err
 				}
-				told, err := operator.Statement(cmd.Context(), cfg, args[0], args[1])
+				found, err := operator.Statement(cmd.Context(), cfg, args[0], args[1])
 				if err != nil {
 					return err
 				}
-				return writeJSON(cmd.OutOrStdout(), told)
+				return writeJSON(cmd.OutOrStdout(), found)
 			}
 			_, periods, err := operator.Statements(cmd.Context(), cfg, args[0])
 			switch {

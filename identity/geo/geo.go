@@ -83,15 +83,15 @@ func (l *Locator) Country(header http.Header, network netip.Prefix) string {
 	if l == nil {
 		return ""
 	}
-	if code := l.told(header); code != "" {
+	if code := l.fromHeader(header); code != "" {
 		return code
 	}
 	return l.lookUp(network.Addr())
 }
 
-// told returns what the trusted proxy's header says. It ignores two values, because a client may
-// have sent one of them.
-func (l *Locator) told(header http.Header) string {
+// fromHeader returns what the trusted proxy's header says. It ignores two values, because a client
+// may have sent one of them.
+func (l *Locator) fromHeader(header http.Header) string {
 	if l.options.Header == "" || l.options.TrustedProxies == 0 {
 		return ""
 	}

@@ -79,14 +79,14 @@ func setup(t *testing.T) *bundle {
 	if b.hasher, err = account.NewHasher([]byte(pepper)); err != nil {
 		t.Fatal(err)
 	}
-	house := notify.Site{
+	site := notify.Site{
 		Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
 	}
-	if b.outbox, err = outbox.New(b.store, house, []byte(pepper), b.clock.Now); err != nil {
+	if b.outbox, err = outbox.New(b.store, site, []byte(pepper), b.clock.Now); err != nil {
 		t.Fatal(err)
 	}
 	b.people = people.New(people.Options{
-		Store: b.store, Limiter: b.meter, Outbox: b, Hasher: b.hasher, PublicURL: house.URL, Now: b.clock.Now,
+		Store: b.store, Limiter: b.meter, Outbox: b, Hasher: b.hasher, PublicURL: site.URL, Now: b.clock.Now,
 		Random: rand.Reader,
 	})
 	return b

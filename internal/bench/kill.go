@@ -17,7 +17,7 @@ import (
 const (
 	killedName = "upstream_killed"
 
-	killSettle = time.Second // the load runs this long before it is measured
+	killWarmup = time.Second // the load runs this long before it is measured
 	killLead   = 3 * time.Second
 	killFollow = 5 * time.Second
 )
@@ -103,7 +103,7 @@ func (r *rig) killOne(ctx context.Context, o options, report *report) (*timeline
 // killBusier kills the node that answers more calls, once the load has run long enough. It returns
 // when, since started.
 func killBusier(ctx context.Context, nodes []*nodeProcess, started time.Time) (time.Duration, error) {
-	if err := pause(ctx, killSettle+killLead-window); err != nil {
+	if err := pause(ctx, killWarmup+killLead-window); err != nil {
 		return 0, err
 	}
 	before, err := callsOf(ctx, nodes)

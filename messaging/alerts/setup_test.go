@@ -107,13 +107,13 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.db.Close(context.Background()) })
-	house := notify.Site{Name: "Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
-	if b.outbox, err = outbox.New(b.store, house, []byte(strings.Repeat("secret", 8)), b.clock.Now); err != nil {
+	site := notify.Site{Name: "Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+	if b.outbox, err = outbox.New(b.store, site, []byte(strings.Repeat("secret", 8)), b.clock.Now); err != nil {
 		t.Fatal(err)
 	}
 	b.sweeper = alerts.New(alerts.Options{
 		Record: b.store, Board: b, Chains: b.chains, Mails: b,
-		PublicURL: house.URL, Now: b.clock.Now, Logger: slog.New(slog.DiscardHandler),
+		PublicURL: site.URL, Now: b.clock.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	return b
 }

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var house = notify.Site{
+var site = notify.Site{
 	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
 }
 
@@ -30,7 +30,7 @@ var samples = func() map[string]notify.Mail {
 	usage := notify.UsageReached{
 		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC),
 		End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Used: 800_000*plan.Unit + 500,
-		Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: house.URL + "/overview",
+		Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: site.URL + "/overview",
 	}
 	all, packs, slower := usage, usage, usage
 	all.Percent, all.Used = 100, 1_000_000*plan.Unit
@@ -39,20 +39,20 @@ var samples = func() map[string]notify.Mail {
 	slower.Next, slower.SlowRate = notify.NextSlower, "10 requests per second"
 	return map[string]notify.Mail{
 		"sign_in": notify.SignIn{
-			Link: house.URL + "/sign-in/finish?token=cagl_0123456789", Code: "604213", Minutes: 15,
+			Link: site.URL + "/sign-in/finish?token=cagl_0123456789", Code: "604213", Minutes: 15,
 			Origin: "203.0.113.7", At: at,
 		},
 		"invitation": notify.Invitation{
-			InvitedBy: "ann@buyer.example", Account: "Buyer", Link: house.URL + "/invitations/0123456789",
+			InvitedBy: "ann@buyer.example", Account: "Buyer", Link: site.URL + "/invitations/0123456789",
 			Expires: at.AddDate(0, 0, 7),
 		},
-		"welcome": notify.Welcome{Plan: "Free", Included: 1_000_000 * plan.Unit, Link: house.URL + "/overview"},
+		"welcome": notify.Welcome{Plan: "Free", Included: 1_000_000 * plan.Unit, Link: site.URL + "/overview"},
 		"key_adopted": notify.KeyAdopted{
-			Prefix: "cag_b7899294", Account: "Buyer", By: "ann@buyer.example", At: at, Link: house.URL + "/agents",
+			Prefix: "cag_b7899294", Account: "Buyer", By: "ann@buyer.example", At: at, Link: site.URL + "/agents",
 		},
 		"member_joined": notify.MemberJoined{
 			Member: "bob@buyer.example", InvitedBy: "ann@buyer.example", Account: "Buyer", At: at,
-			Link: house.URL + "/settings",
+			Link: site.URL + "/settings",
 		},
 		"usage_80":        usage,
 		"usage_100":       all,
@@ -60,82 +60,82 @@ var samples = func() map[string]notify.Mail {
 		"usage_80_slower": slower,
 		"charge_failed": notify.ChargeFailed{
 			Account: "Buyer", Plan: "Pro", Invoice: "CAG-0007", Amount: "$118.80", Card: "visa ending in 0341",
-			Next: at.AddDate(0, 0, 3), Link: house.URL + "/billing",
+			Next: at.AddDate(0, 0, 3), Link: site.URL + "/billing",
 		},
 		"charge_failed_last": notify.ChargeFailed{
-			Account: "Buyer", Plan: "Pro", Amount: "$118.80", Link: house.URL + "/billing",
+			Account: "Buyer", Plan: "Pro", Amount: "$118.80", Link: site.URL + "/billing",
 		},
 		"account_suspended": notify.AccountSuspended{
-			Account: "Buyer", Reason: "abuse, ticket 17", At: at, Link: house.URL + "/overview",
+			Account: "Buyer", Reason: "abuse, ticket 17", At: at, Link: site.URL + "/overview",
 		},
 		"pack_expiring": notify.PackExpiring{
 			Account: "Buyer", Pack: "Pack M", Left: 1_200_000*plan.Unit + 500, Units: 7_000_000 * plan.Unit,
-			Expires: at.AddDate(0, 0, 7), Days: 7, Link: house.URL + "/billing",
+			Expires: at.AddDate(0, 0, 7), Days: 7, Link: site.URL + "/billing",
 		},
 		"incident_began": notify.IncidentBegan{
-			Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: house.URL + "/status",
+			Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: site.URL + "/status",
 		},
 		"enterprise_wish": notify.EnterpriseWish{
 			Wanted: "A node of our own in Frankfurt, and 2 billion calls a month.",
-			ID:     "019aa1c4-5b3e-7d10-8f21-4c0d9e7b6a55", At: at, Link: house.URL + "/",
+			ID:     "019aa1c4-5b3e-7d10-8f21-4c0d9e7b6a55", At: at, Link: site.URL + "/",
 		},
 		"ticket_received": notify.TicketReceived{
 			Reference: "CAG-1001", Subject: "eth_getLogs times out",
-			Paths: "Rate limit\nWait for the seconds that Retry-After names.", Link: house.URL + "/tickets/CAG-1001",
+			Paths: "Rate limit\nWait for the seconds that Retry-After names.", Link: site.URL + "/tickets/CAG-1001",
 		},
 		"ticket_received_bare": notify.TicketReceived{
-			Reference: "CAG-1001", Subject: "A question", Link: house.URL + "/tickets/CAG-1001",
+			Reference: "CAG-1001", Subject: "A question", Link: site.URL + "/tickets/CAG-1001",
 		},
 		"ticket_replied": notify.TicketReplied{
 			Reference: "CAG-1001", Subject: "eth_getLogs times out",
 			Message: "Since 13:00 the second upstream is back.\n\nDoes it work now?",
-			Link:    house.URL + "/tickets/CAG-1001",
+			Link:    site.URL + "/tickets/CAG-1001",
 		},
 		"ticket_resolved": notify.TicketResolved{
 			Reference: "CAG-1001", Subject: "eth_getLogs times out", Message: "It is mended.",
-			Closes: at.AddDate(0, 0, 7), Link: house.URL + "/tickets/CAG-1001",
+			Closes: at.AddDate(0, 0, 7), Link: site.URL + "/tickets/CAG-1001",
 		},
 		"ticket_resolved_bare": notify.TicketResolved{
 			Reference: "CAG-1001", Subject: "eth_getLogs times out", Closes: at.AddDate(0, 0, 7),
-			Link: house.URL + "/tickets/CAG-1001",
+			Link: site.URL + "/tickets/CAG-1001",
 		},
 		"ticket_news": notify.TicketNews{
 			Reference: "CAG-1001", Subject: "eth_getLogs times out", New: true, Priority: "high", Category: "incident",
 			Account: "Buyer", Plan: "pro", Message: "Since 13:00 every call of 500 blocks times out.",
-			Link: house.URL + "/staff/tickets/CAG-1001",
+			Link: site.URL + "/staff/tickets/CAG-1001",
 		},
 		"ticket_news_reopened": notify.TicketNews{
 			Reference: "CAG-1001", Subject: "eth_getLogs times out", Priority: "high", Category: "incident",
-			Account: "Buyer", Plan: "pro", Link: house.URL + "/staff/tickets/CAG-1001",
+			Account: "Buyer", Plan: "pro", Link: site.URL + "/staff/tickets/CAG-1001",
 		},
 		"ticket_pressing": notify.TicketPressing{
 			Reference: "CAG-1001", Subject: "eth_getLogs times out", New: true, Priority: "urgent",
 			Category: "incident", Account: "Buyer", Plan: "pro",
-			Message: "Since 13:00 every call of 500 blocks times out.", Link: house.URL + "/staff/tickets/CAG-1001",
+			Message: "Since 13:00 every call of 500 blocks times out.", Link: site.URL + "/staff/tickets/CAG-1001",
 		},
 		"ticket_reopened": notify.TicketReopened{
-			Reference: "CAG-1001", Subject: "eth_getLogs times out", Link: house.URL + "/tickets/CAG-1001",
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Link: site.URL + "/tickets/CAG-1001",
 		},
 		"feedback_news": notify.FeedbackNews{
 			Kinds: "feature", Title: "WebSocket subscriptions", Body: "We follow new heads.", Account: "Buyer",
-			Link: house.URL + "/staff/feedback",
+			Link: site.URL + "/staff/feedback",
 		},
 		"feedback_news_bare": notify.FeedbackNews{
-			Kinds: "praise", Title: "Fast", Account: "Buyer", Link: house.URL + "/staff/feedback",
+			Kinds: "praise", Title: "Fast", Account: "Buyer", Link: site.URL + "/staff/feedback",
 		},
 		"feedback_answered": notify.FeedbackAnswered{
-			Title: "WebSocket subscriptions", Status: "planned", Reply: "In spring.", Link: house.URL + "/feedback",
+			Title: "WebSocket subscriptions", Status: "planned", Reply: "In spring.", Link: site.URL + "/feedback",
 		},
-		"wish_received": notify.WishReceived{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
+		"wish_received": notify.WishReceived{At: at, Days: 90, Link: site.URL + "/entries?token=0123456789"},
 		"wish_answered": notify.WishAnswered{
 			At: at, Status: "talking", Reply: "When may we call you?", Days: 90,
-			Link: house.URL + "/entries?token=0123456789",
+			Link: site.URL + "/entries?token=0123456789",
 		},
-		"waitlist_joined":  notify.WaitlistJoined{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
-		"waitlist_invited": notify.WaitlistInvited{Link: house.URL + "/sign-in"},
+		"waitlist_joined":  notify.WaitlistJoined{At: at, Days: 90, Link: site.URL + "/entries?token=0123456789"},
+		"waitlist_invited": notify.WaitlistInvited{Link: site.URL + "/sign-in"},
 		"incident_over": notify.IncidentOver{
 			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute),
-			Link: house.URL + "/status",
+			Link: site.URL + "/status",
 		},
 	}
 }()
@@ -146,14 +146,14 @@ func stop(m notify.Mail) string {
 		notify.KindUsageReached, notify.KindPackExpiring, notify.KindIncidentBegan, notify.KindIncidentOver,
 	}
 	if slices.Contains(stoppable, m.Kind()) {
-		return house.URL + "/unsubscribe?token=AQA0123456789-_"
+		return site.URL + "/unsubscribe?token=AQA0123456789-_"
 	}
 	return ""
 }
 
 func render(t *testing.T, m notify.Mail, zone string) notify.Content {
 	t.Helper()
-	c, err := house.Render(m, notify.Copy{Zone: zone, Unsubscribe: stop(m)})
+	c, err := site.Render(m, notify.Copy{Zone: zone, Unsubscribe: stop(m)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestRender_PassageMayBeLongerThanAName(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int]string{1000: strings.Repeat("é", 1000), 1001: strings.Repeat("é", 999) + "…"} {
 		c := render(t, notify.EnterpriseWish{
-			Wanted: notify.Passage(strings.Repeat("é", length)), Link: house.URL + "/",
+			Wanted: notify.Passage(strings.Repeat("é", length)), Link: site.URL + "/",
 		}, "")
 		if !strings.Contains(c.Text, "\n"+want+"\n") || !strings.Contains(c.HTML, ">"+want+"<") {
 			t.Errorf("%d letters read\n%s", length, c.Text)
@@ -325,7 +325,7 @@ func TestRender_ProseKeepsItsLinesAndNothingElse(t *testing.T) {
 	if got := notify.Prose("a\n\nb").Quoted(); got != "> a\n>\n> b" {
 		t.Errorf("quoted it reads %q", got)
 	}
-	c := render(t, notify.TicketReplied{Reference: "CAG-1", Subject: "s", Message: hostile, Link: house.URL + "/"}, "")
+	c := render(t, notify.TicketReplied{Reference: "CAG-1", Subject: "s", Message: hostile, Link: site.URL + "/"}, "")
 	if !strings.Contains(c.Text, "\n> Bcc: all@victim.example\n>\n> <script>") || strings.Contains(c.HTML, "<script") ||
 		!strings.Contains(c.HTML, "Ann<br>Bcc") {
 		t.Errorf("the mail reads\n%s\n%s", c.Text, c.HTML)
@@ -341,12 +341,12 @@ func TestRender_RefusesALinkThatLeadsElsewhere(t *testing.T) {
 		"https://gateway.example/\"onclick=", "https://gateway.example/" + strings.Repeat("x", 3000),
 		"https://gateway.example\\@evil.example/",
 	} {
-		if _, err := house.Render(notify.Welcome{Plan: "Free", Link: link}, notify.Copy{}); !errors.Is(err,
+		if _, err := site.Render(notify.Welcome{Plan: "Free", Link: link}, notify.Copy{}); !errors.Is(err,
 			notify.ErrLink) {
 			t.Errorf("%q: %v, want ErrLink", link, err)
 		}
-		whole := notify.Welcome{Plan: "Free", Link: house.URL}
-		if _, err := house.Render(whole, notify.Copy{Unsubscribe: link}); link != "" &&
+		whole := notify.Welcome{Plan: "Free", Link: site.URL}
+		if _, err := site.Render(whole, notify.Copy{Unsubscribe: link}); link != "" &&
 			!errors.Is(err, notify.ErrLink) {
 			t.Errorf("%q to stop mails: %v, want ErrLink", link, err)
 		}

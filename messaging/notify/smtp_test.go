@@ -70,7 +70,7 @@ func parcel(t *testing.T) notify.Message {
 	return notify.Message{
 		ID: "01a1fa08-fab9-74fb-8624-15f495b06326", To: reader, Date: time.Date(2026, 11, 20, 13, 5, 0, 0, time.UTC),
 		Content: render(t, notify.SignIn{
-			Link: house.URL + "/sign-in?token=cagl_" + strings.Repeat("ab=", 60),
+			Link: site.URL + "/sign-in?token=cagl_" + strings.Repeat("ab=", 60),
 			Code: "604213", Minutes: 15, Origin: "Zürich — 203.0.113.7",
 		}, ""),
 	}
@@ -92,7 +92,7 @@ func TestSMTP_BothFormsArriveAsTheyWereWritten(t *testing.T) {
 		m.From != "no-reply@gateway.example" {
 		t.Errorf("arrived: from %s, %q\n%s\n%s", m.From, m.Subject, m.Text, m.HTML)
 	}
-	if m.Code != "604213" || m.Link() != house.URL+"/sign-in?token=cagl_"+strings.Repeat("ab=", 60) {
+	if m.Code != "604213" || m.Link() != site.URL+"/sign-in?token=cagl_"+strings.Repeat("ab=", 60) {
 		t.Errorf("code %q, link %q", m.Code, m.Link())
 	}
 	for name, want := range map[string]string{

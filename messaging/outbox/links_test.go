@@ -14,7 +14,7 @@ func TestSealedLink_OpensWhereItWasMadeForItsUseUntilItExpires(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	box := func(secret string, now time.Time) *outbox.Outbox {
-		o, err := outbox.New(nil, house, []byte(secret), func() time.Time { return now })
+		o, err := outbox.New(nil, site, []byte(secret), func() time.Time { return now })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ type Record interface {
 
 // Outbox prepares mails. It is safe for concurrent use.
 type Outbox struct {
-	house  notify.Site
+	site   notify.Site
 	seal   *seal
 	record Record
 	now    func() time.Time
@@ -78,12 +78,12 @@ type Outbox struct {
 
 // New returns an outbox. secret is from the environment and the same in every process; the keys
 // that encrypt mails are derived from it.
-func New(record Record, house notify.Site, secret []byte, now func() time.Time) (*Outbox, error) {
+func New(record Record, site notify.Site, secret []byte, now func() time.Time) (*Outbox, error) {
 	s, err := newSeal(secret)
 	if err != nil {
 		return nil, err
 	}
-	return &Outbox{house: house, seal: s, record: record, now: now}, nil
+	return &Outbox{site: site, seal: s, record: record, now: now}, nil
 }
 
 // Prepare encrypts a mail, to be queued in the transaction that records the fact. It returns
@@ -105,9 +105,9 @@ func (o *Outbox) Prepare(l Mail) (maildb.NewMail, error) {
 			return maildb.NewMail{},
 				fmt.Errorf("prepare a mail of kind %s: a mail that can be stopped names a topic and its reader", kind)
 		}
-		of.Unsubscribe = o.house.URL + UnsubscribePath + "?token=" + o.seal.token(l.User, l.Topic)
+		of.Unsubscribe = o.site.URL + UnsubscribePath + "?token=" + o.seal.token(l.User, l.Topic)
 	}
-	if _, err := o.house.Render(l.Mail, of); err != nil {
+	if _, err := o.site.Render(l.Mail, of); err != nil {
 		return maildb.NewMail{}, err
 	}
 	if l.Expires.IsZero() {

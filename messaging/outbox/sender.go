@@ -263,7 +263,7 @@ func (c *Sender) open(m *maildb.ClaimedMail) (notify.Message, error) {
 	if err != nil {
 		return notify.Message{}, unreadable
 	}
-	content, err := c.outbox.house.Render(said, of)
+	content, err := c.outbox.site.Render(said, of)
 	if err != nil {
 		return notify.Message{}, unreadable
 	}

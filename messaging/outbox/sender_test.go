@@ -107,7 +107,7 @@ func TestSender_SendsAMailAndWipesItsContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Code != code || m.Link() != house.URL+"/sign-in?token="+token || !strings.Contains(m.Text, " CE") {
+	if m.Code != code || m.Link() != site.URL+"/sign-in?token="+token || !strings.Contains(m.Text, " CE") {
 		t.Errorf("arrived: code %q, link %q, %s", m.Code, m.Link(), m.Text)
 	}
 	s := b.await(t, signInReason, "sent", sent)
@@ -430,7 +430,7 @@ func TestSender_MailSealedUnderAnotherSecretWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
-	other, err := outbox.New(b.store, house, []byte(strings.ToUpper(secret)), time.Now)
+	other, err := outbox.New(b.store, site, []byte(strings.ToUpper(secret)), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ const (
 	signInReason = "sign-in/1"
 )
 
-var house = notify.Site{
+var site = notify.Site{
 	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
 }
 
@@ -49,7 +49,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.store.Close)
-	if b.outbox, err = outbox.New(b.store, house, []byte(secret), time.Now); err != nil {
+	if b.outbox, err = outbox.New(b.store, site, []byte(secret), time.Now); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -60,14 +60,14 @@ func signIn() outbox.Mail {
 	return outbox.Mail{
 		Reason: signInReason, To: address, Expires: time.Now().Add(15 * time.Minute),
 		Mail: notify.SignIn{
-			Link: house.URL + "/sign-in?token=" + token, Code: code, Minutes: 15, Origin: "203.0.113.7", At: time.Now(),
+			Link: site.URL + "/sign-in?token=" + token, Code: code, Minutes: 15, Origin: "203.0.113.7", At: time.Now(),
 		},
 	}
 }
 
 // welcome returns a mail without an expiry of its own.
 func welcome(reason string) outbox.Mail {
-	return outbox.Mail{Reason: reason, To: address, Mail: notify.Welcome{Plan: "Free", Link: house.URL + "/overview"}}
+	return outbox.Mail{Reason: reason, To: address, Mail: notify.Welcome{Plan: "Free", Link: site.URL + "/overview"}}
 }
 
 func (b *bundle) queue(t *testing.T, letters ...outbox.Mail) {

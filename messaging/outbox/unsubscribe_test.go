@@ -20,7 +20,7 @@ func incident(user account.UserID) outbox.Mail {
 	return outbox.Mail{
 		Reason: "incident/1/began/" + user.String(), To: address, Topic: account.TopicIncidents, User: user,
 		Mail: notify.IncidentBegan{
-			Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: house.URL + "/overview",
+			Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: site.URL + "/overview",
 		},
 	}
 }
@@ -61,12 +61,12 @@ func TestUnsubscribeLink_NamesReaderAndTopicAndCannotBeForged(t *testing.T) {
 			t.Errorf("with byte %d changed it is read as %s, %s", place, user, topic)
 		}
 	}
-	other, err := outbox.New(b.store, house, []byte(secret+"x"), time.Now)
+	other, err := outbox.New(b.store, site, []byte(secret+"x"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, ok := other.ReadUnsubscribe(token); ok {
-		t.Error("a house with another secret takes it")
+		t.Error("an outbox with another secret takes it")
 	}
 	for _, text := range []string{
 		"", "x", token + "A", token[:len(token)-1], token + "\n", " " + token, strings.Repeat("A", 1<<20),

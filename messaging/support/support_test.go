@@ -27,7 +27,7 @@ import (
 // testTimeout bounds every wait of a test.
 const testTimeout = 90 * time.Second
 
-var house = notify.Site{
+var site = notify.Site{
 	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
 }
 
@@ -59,10 +59,10 @@ func setup(t *testing.T) *bundle {
 	secret := []byte(strings.Repeat("pepper", 8))
 	hasher, err := account.NewHasher(secret)
 	must(err)
-	mails, err := outbox.New(s, house, secret, time.Now)
+	mails, err := outbox.New(s, site, secret, time.Now)
 	must(err)
 	return &bundle{
-		&support.Service{Store: s, Mails: mails, Hasher: hasher, PublicURL: house.URL, Contact: house.Contact},
+		&support.Service{Store: s, Mails: mails, Hasher: hasher, PublicURL: site.URL, Contact: site.Contact},
 		ctx, url,
 	}
 }
@@ -277,7 +277,7 @@ func TestWish_AnswerLinksToItsWithdrawal(t *testing.T) {
 			link = m.Link
 		}
 	}
-	_, token, found := strings.Cut(link, house.URL+support.EntryPath+"?token=")
+	_, token, found := strings.Cut(link, site.URL+support.EntryPath+"?token=")
 	if !found || len(kept.all) != 3 {
 		t.Fatalf("%d mails; the answer leads to %q", len(kept.all), link)
 	}

@@ -14,9 +14,9 @@ const (
 	// callsWithin is how far back calls are compared: there are many, and they are kept for 30 days
 	// only.
 	callsWithin = 24 * time.Hour
-	// callsSettle is how far before the usage watermark an hour must end: clocks differ, and a call
+	// callsGrace is how far before the usage watermark an hour must end: clocks differ, and a call
 	// is recorded when it ends.
-	callsSettle = 5 * time.Minute
+	callsGrace = 5 * time.Minute
 )
 
 // UnrecordedCharges counts the charges of a key in an hour that have no call record.
@@ -42,7 +42,7 @@ func (a *auditor) span(ctx context.Context) (since, until time.Time, ok bool, er
 	if errors.Is(err, store.ErrNotFound) {
 		return since, until, false, nil
 	}
-	until = watermark.Add(-callsSettle).Truncate(time.Hour)
+	until = watermark.Add(-callsGrace).Truncate(time.Hour)
 	return until.Add(-callsWithin), until, err == nil, err
 }
 

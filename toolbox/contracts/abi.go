@@ -61,9 +61,9 @@ type contract struct {
 
 func (c *contract) keptFor() time.Duration {
 	if c.Open {
-		return Unsettled
+		return ShortTTL
 	}
-	return Settled
+	return LongTTL
 }
 
 // found is the result of a search.

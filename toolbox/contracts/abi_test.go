@@ -57,37 +57,37 @@ func TestProxy_ComesWithTheABIOfItsImplementation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, kind string
-		script     func(h *house)
+		script     func(h *bundle)
 	}{
-		{"EIP-1967", "EIP-1967", func(h *house) { h.chain.slot(implementationSlot, logic) }},
-		{"beacon", "EIP-1967 beacon", func(h *house) {
+		{"EIP-1967", "EIP-1967", func(h *bundle) { h.chain.slot(implementationSlot, logic) }},
+		{"beacon", "EIP-1967 beacon", func(h *bundle) {
 			h.chain.slot(beaconSlot, beacon)
 			h.chain.returns(beacon, "0x5c60da1b", logic)
 		}},
-		{"minimal", "EIP-1167", func(h *house) { h.chain.code(token, minimal(logic)) }},
-		{"clone with arguments of its own", "EIP-1167", func(h *house) {
+		{"minimal", "EIP-1167", func(h *bundle) { h.chain.code(token, minimal(logic)) }},
+		{"clone with arguments of its own", "EIP-1167", func(h *bundle) {
 			h.chain.code(token, minimal(logic)+"0102030405")
 		}},
-		{"account with a contract's code", "EIP-7702", func(h *house) {
+		{"account with a contract's code", "EIP-7702", func(h *bundle) {
 			h.chain.code(token, "0xef0100"+strings.TrimPrefix(logic, "0x"))
 			h.chain.slot(implementationSlot, beacon) // left over from an earlier delegation
 		}},
-		{"clone of an upgradeable proxy", "EIP-1967", func(h *house) {
+		{"clone of an upgradeable proxy", "EIP-1967", func(h *bundle) {
 			h.chain.code(token, minimal(beacon))
 			h.chain.slot(implementationSlot, logic)
 		}},
-		{"minimal proxy of a minimal proxy", "EIP-1167", func(h *house) {
+		{"minimal proxy of a minimal proxy", "EIP-1167", func(h *bundle) {
 			h.chain.code(token, minimal(clone))
 			h.chain.code(clone, minimal(logic))
 			h.unverified(clone)
 		}},
-		{"of a kind that only Sourcify tells", "GnosisSafeProxy", func(h *house) {
+		{"of a kind that only Sourcify tells", "GnosisSafeProxy", func(h *bundle) {
 			h.verified(token, "Proxy", adminABI,
 				fmt.Sprintf(
 					`{"isProxy":true,"proxyType":"GnosisSafeProxy","implementations":[{"address":%q,"name":"Safe"}]}`,
 					logic))
 		}},
-		{"both say it, and the chain is newer", "EIP-1967", func(h *house) {
+		{"both say it, and the chain is newer", "EIP-1967", func(h *bundle) {
 			h.verified(token, "Proxy", adminABI,
 				fmt.Sprintf(`{"isProxy":true,"proxyType":"EIP1967Proxy","implementations":[{"address":%q}]}`, beacon))
 			h.chain.slot(implementationSlot, logic)
@@ -112,29 +112,29 @@ func TestProxy_ComesWithTheABIOfItsImplementation(t *testing.T) {
 
 func TestProxy_OtherContractsAreNotTakenForOne(t *testing.T) {
 	t.Parallel()
-	for name, script := range map[string]func(h *house){
-		"a slot with more than an address": func(h *house) {
+	for name, script := range map[string]func(h *bundle){
+		"a slot with more than an address": func(h *bundle) {
 			h.chain.slot(implementationSlot, "1"+strings.Repeat("0", 41))
 		},
-		"a slot that leads to itself": func(h *house) { h.chain.slot(implementationSlot, token) },
-		"a beacon that reverts":       func(h *house) { h.chain.slot(beaconSlot, beacon) },
-		"a beacon that reverts in other words": func(h *house) {
+		"a slot that leads to itself": func(h *bundle) { h.chain.slot(implementationSlot, token) },
+		"a beacon that reverts":       func(h *bundle) { h.chain.slot(beaconSlot, beacon) },
+		"a beacon that reverts in other words": func(h *bundle) {
 			h.chain.slot(beaconSlot, beacon)
 			h.chain.fail("eth_call", &node.Error{Code: -32015, Message: "VM execution error."})
 		},
-		"a beacon without code": func(h *house) {
+		"a beacon without code": func(h *bundle) {
 			h.chain.slot(beaconSlot, beacon)
 			h.chain.on(`eth_call[{"data":"0x5c60da1b","to":"`+beacon+`"},"latest"]`, `"0x"`)
 		},
-		"a beacon that gives more than an address": func(h *house) {
+		"a beacon that gives more than an address": func(h *bundle) {
 			h.chain.slot(beaconSlot, beacon)
 			h.chain.returns(beacon, "0x5c60da1b", strings.Repeat("f", 64))
 		},
-		"code that only ends like a minimal proxy": func(h *house) {
+		"code that only ends like a minimal proxy": func(h *bundle) {
 			h.chain.code(token, "0x00"+strings.TrimPrefix(minimal(logic), "0x"))
 		},
-		"code that is cut off": func(h *house) { h.chain.code(token, minimal(logic)[:80]) },
-		"a designator that is too long": func(h *house) {
+		"code that is cut off": func(h *bundle) { h.chain.code(token, minimal(logic)[:80]) },
+		"a designator that is too long": func(h *bundle) {
 			h.chain.code(token, "0xef0100"+strings.TrimPrefix(logic, "0x")+"00")
 		},
 	} {
@@ -169,42 +169,42 @@ func TestContract_UnverifiedSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, note string
-		script     func(h *house)
+		script     func(h *bundle)
 		verified   bool
 		kept       time.Duration
 	}{
 		{
 			"a contract",
 			"This contract is not verified. Whoever has its sources can verify it at https://verify.sourcify.dev",
-			func(*house) {}, false, 5 * time.Minute,
+			func(*bundle) {}, false, 5 * time.Minute,
 		},
 		{
-			"no contract", "No contract is at this address on eth_mainnet.", func(h *house) {
+			"no contract", "No contract is at this address on eth_mainnet.", func(h *bundle) {
 				h.chain.code(token, "0x")
 			},
 			false, 5 * time.Minute,
 		},
-		{"a chain that Sourcify does not know", "Sourcify verifies no contracts of chain 1,", func(h *house) {
+		{"a chain that Sourcify does not know", "Sourcify verifies no contracts of chain 1,", func(h *bundle) {
 			h.sourcify.on(lookup(token),
 				says(http.StatusNotFound,
 					`{"customCode":"unsupported_chain","message":"Chain 1 not found",`+
 						`"errorId":"00000000-0000-0000-0000-000000000000"}`))
 		}, false, 5 * time.Minute},
-		{"a proxy and what it runs", "Neither this proxy nor its implementation is verified.", func(h *house) {
+		{"a proxy and what it runs", "Neither this proxy nor its implementation is verified.", func(h *bundle) {
 			h.chain.slot(implementationSlot, logic)
 		}, false, 5 * time.Minute},
-		{"what a proxy runs", "The ABI is the proxy's own: its implementation is not verified.", func(h *house) {
+		{"what a proxy runs", "The ABI is the proxy's own: its implementation is not verified.", func(h *bundle) {
 			h.verified(token, "Proxy", adminABI, notAProxy)
 			h.chain.slot(implementationSlot, logic)
 		}, true, 5 * time.Minute},
 		{
 			"a proxy whose implementation is", "The ABI is the implementation's; the proxy itself is not verified.",
-			func(h *house) {
+			func(h *bundle) {
 				h.verified(logic, "Logic", tokenABI, notAProxy)
 				h.chain.slot(implementationSlot, logic)
 			}, true, 24 * time.Hour,
 		},
-		{"a contract that was verified without an ABI", "It was verified without an ABI.", func(h *house) {
+		{"a contract that was verified without an ABI", "It was verified without an ABI.", func(h *bundle) {
 			h.verified(token, "Yul", "null", notAProxy)
 		}, true, 24 * time.Hour},
 	} {

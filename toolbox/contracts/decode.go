@@ -86,7 +86,7 @@ func (s *Service) Decode(ctx context.Context, id chain.ID, address wallet.Addres
 		return Decoded{}, 0, err
 	}
 	d.guess(c, own[0].Contract, guesses, data[selectorSize:])
-	return d, min(Unsettled, s.left(earlier(until, listed))), nil
+	return d, min(ShortTTL, s.left(earlier(until, listed))), nil
 }
 
 func earlier(a, b time.Time) time.Time {

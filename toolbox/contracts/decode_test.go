@@ -45,7 +45,7 @@ func selectorOf(t *testing.T, signature string) string {
 }
 
 // decode decodes a call of the token; data is hex without 0x.
-func (h *house) decode(t *testing.T, data string) (contracts.Decoded, time.Duration, error) {
+func (h *bundle) decode(t *testing.T, data string) (contracts.Decoded, time.Duration, error) {
 	t.Helper()
 	address, err := wallet.ParseAddress(token)
 	if err != nil {
@@ -59,7 +59,7 @@ func (h *house) decode(t *testing.T, data string) (contracts.Decoded, time.Durat
 }
 
 // decoded is decode for data that is not refused.
-func (h *house) decoded(t *testing.T, data string) (contracts.Decoded, time.Duration) {
+func (h *bundle) decoded(t *testing.T, data string) (contracts.Decoded, time.Duration) {
 	t.Helper()
 	d, kept, err := h.decode(t, data)
 	if err != nil {
@@ -78,7 +78,7 @@ func shown(t *testing.T, v any) string {
 }
 
 // known sets the signature database's entries for a selector.
-func (h *house) known(selector, entries string) {
+func (h *bundle) known(selector, entries string) {
 	h.names.on("/signature-database/v1/lookup?function=0x"+selector+"&filter=true",
 		says(http.StatusOK, fmt.Sprintf(`{"ok":true,"result":{"function":{"0x%s":%s},"event":{}}}`, selector, entries)))
 }

@@ -39,8 +39,8 @@ type Service struct {
 // How long answers are cached. Contracts rarely change, but one that is not verified may be
 // verified any minute (docs/interface.md, 1.8; docs/decisions/0043).
 const (
-	Settled   = 24 * time.Hour
-	Unsettled = 5 * time.Minute
+	LongTTL  = 24 * time.Hour
+	ShortTTL = 5 * time.Minute
 )
 
 // New returns a service.

@@ -27,8 +27,8 @@ const (
 	beaconSlot         = "0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50"
 )
 
-// house is a service with a scripted chain and a scripted Sourcify.
-type house struct {
+// bundle is a service with a scripted chain and a scripted Sourcify.
+type bundle struct {
 	*contracts.Service
 
 	chain    *scriptedChain
@@ -37,9 +37,9 @@ type house struct {
 	clock    time.Time
 }
 
-func setup(t *testing.T) *house {
+func setup(t *testing.T) *bundle {
 	t.Helper()
-	h := &house{
+	h := &bundle{
 		chain: &scriptedChain{answers: map[string]string{}}, sourcify: script(t), names: script(t), clock: time.Now(),
 	}
 	answers, err := cache.New(cache.Options{Bytes: 8 << 20, Now: time.Now})
@@ -123,7 +123,7 @@ func mustAddress(address string) wallet.Address {
 const notAProxy = `{"isProxy":false,"proxyType":null,"implementations":[]}`
 
 // verified makes Sourcify know a contract, in the form of its API, version 2.
-func (h *house) verified(address, name, abi, proxy string) {
+func (h *bundle) verified(address, name, abi, proxy string) {
 	h.sourcify.on(lookup(address),
 		says(http.StatusOK, fmt.Sprintf(`{"abi":%s,"compilation":{"language":"Solidity","compiler":"solc",
 		"compilerVersion":"0.8.30+commit.73712a01","compilerSettings":{},"name":%q,"fullyQualifiedName":"src/%s.sol:%s"},"proxyResolution":%s,
@@ -132,7 +132,7 @@ func (h *house) verified(address, name, abi, proxy string) {
 }
 
 // unverified makes Sourcify answer that it does not know a contract.
-func (h *house) unverified(address string) {
+func (h *bundle) unverified(address string) {
 	h.sourcify.on(lookup(address), says(http.StatusNotFound,
 		fmt.Sprintf(`{"match":null,"creationMatch":null,"runtimeMatch":null,"chainId":"1","address":%q}`,
 			checksummed(address))))
@@ -217,7 +217,7 @@ func (c *scriptedChain) returns(of, data, value string) {
 }
 
 // abi returns the ABI of the token.
-func (h *house) abi(t *testing.T) (contracts.ABI, time.Duration) {
+func (h *bundle) abi(t *testing.T) (contracts.ABI, time.Duration) {
 	t.Helper()
 	a, err := wallet.ParseAddress(token)
 	if err != nil {
@@ -231,7 +231,7 @@ func (h *house) abi(t *testing.T) (contracts.ABI, time.Duration) {
 }
 
 // fails expects that reading the token's ABI fails.
-func (h *house) fails(t *testing.T, what string, reason fault.Reason) {
+func (h *bundle) fails(t *testing.T, what string, reason fault.Reason) {
 	t.Helper()
 	refusal := h.failure(t, what, reason)
 	if reason == fault.NoUpstream &&
@@ -240,7 +240,7 @@ func (h *house) fails(t *testing.T, what string, reason fault.Reason) {
 	}
 }
 
-func (h *house) failure(t *testing.T, what string, reason fault.Reason) *fault.Error {
+func (h *bundle) failure(t *testing.T, what string, reason fault.Reason) *fault.Error {
 	t.Helper()
 	a, err := wallet.ParseAddress(token)
 	if err != nil {

@@ -81,9 +81,9 @@ func (s *Service) signaturesOf(ctx context.Context, selector [4]byte) (signature
 	if !asked {
 		return signatures{}, s.signatures.failed(waitDefault, errGarbage)
 	}
-	kept := Settled
+	kept := LongTTL
 	if len(known) == 0 {
-		kept = Unsettled
+		kept = ShortTTL
 	}
 	listed = signatures{known, s.now().Add(kept)}
 	text, err := json.Marshal(listed)

@@ -94,7 +94,7 @@ func ChangeAccount(ctx context.Context, cfg config.Config, id account.ID,
 			err = f.ConfirmAccount(ctx, id) // read back that it is in force
 		}
 		if err != nil {
-			return told(err, id)
+			return toMessage(err, id)
 		}
 		after, err := s.LoadAccount(ctx, id)
 		changed = err != nil || after.Version != before.Version
@@ -103,8 +103,8 @@ func ChangeAccount(ctx context.Context, cfg config.Config, id account.ID,
 	return changed, err
 }
 
-// told converts an error of a change to a message for the operator.
-func told(err error, id account.ID) error {
+// toMessage converts an error of a change to a message for the operator.
+func toMessage(err error, id account.ID) error {
 	refusal, ok := errors.AsType[*fault.Error](err)
 	switch {
 	case ok && errors.Is(refusal.Cause, limits.ErrOlderRecord):

@@ -37,20 +37,20 @@ func Statements(ctx context.Context, cfg config.Config,
 //nolint:gocritic // a copy does no harm
 func Statement(ctx context.Context, cfg config.Config,
 	subject, period string,
-) (told statement.Statement, err error) {
+) (found statement.Statement, err error) {
 	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
 		of, err := find(ctx, s, subject)
 		if err != nil {
 			return err
 		}
-		told, err = book.Get(ctx, &of, period)
+		found, err = book.Get(ctx, &of, period)
 		if errors.Is(err, statement.ErrNoPeriod) {
 			return fmt.Errorf("account %s has no period that began on %s; gateway ops statements show %s lists them",
 				of.ID, period, of.ID)
 		}
 		return err
 	})
-	return told, err
+	return found, err
 }
 
 // ClosedPeriod is the result of closing a period by hand.

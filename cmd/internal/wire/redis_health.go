@@ -22,11 +22,11 @@ const (
 
 // redisHealth watches whether the meter's Redis is configured to keep its data.
 type redisHealth struct {
-	meter *meter.Meter
-	log   *slog.Logger
-	last  atomic.Pointer[meter.Health] // nil while Redis cannot be checked
-	told  meter.Health                 // last state that was logged
-	every time.Duration
+	meter  *meter.Meter
+	log    *slog.Logger
+	last   atomic.Pointer[meter.Health] // nil while Redis cannot be checked
+	logged meter.Health                 // last state that was logged
+	every  time.Duration
 
 	usage   bool // whether to count unflushed usage, too
 	waiting atomic.Pointer[meter.Unflushed]
@@ -34,7 +34,7 @@ type redisHealth struct {
 
 // watchRedis registers the health of Redis as metrics; with usage, also the unflushed usage.
 func watchRedis(m *meter.Meter, metrics *telemetry.Metrics, log *slog.Logger, usage bool) *redisHealth {
-	w := &redisHealth{meter: m, log: log, usage: usage, every: healthInterval, told: meter.Health{AppendOnly: true}}
+	w := &redisHealth{meter: m, log: log, usage: usage, every: healthInterval, logged: meter.Health{AppendOnly: true}}
 	gauge := func(name, help string, value func(*meter.Health) float64) {
 		metrics.Gauge(name, help, func() float64 {
 			if h := w.last.Load(); h != nil {
@@ -139,22 +139,22 @@ func (w *redisHealth) look(ctx context.Context) {
 
 // tell logs changes of the health.
 func (w *redisHealth) tell(h *meter.Health) {
-	if h.Evicts() && h.Policy != w.told.Policy {
+	if h.Evicts() && h.Policy != w.logged.Policy {
 		w.log.Error("Redis may delete usage, so nothing is admitted: set maxmemory-policy to noeviction", "policy",
 			h.Policy)
-	} else if !h.Evicts() && w.told.Evicts() {
+	} else if !h.Evicts() && w.logged.Evicts() {
 		w.log.Info("Redis no longer deletes data; calls are admitted again", "policy", h.Policy)
 	}
-	if h.Unknown && !w.told.Unknown {
+	if h.Unknown && !w.logged.Unknown {
 		w.log.Error(
 			"Redis does not report its maxmemory-policy, so nobody would notice if it deleted usage: set it to " +
 				"noeviction, and allow INFO to the user of REDIS_URL (ACL SETUSER NAME +info)")
 	}
-	if w.told.AppendOnly && !h.AppendOnly && h.Policy != "" {
+	if w.logged.AppendOnly && !h.AppendOnly && h.Policy != "" {
 		w.log.Warn("Redis has no append-only file: if it stops, up to 20 seconds of usage are lost; set appendonly yes")
 	}
-	if h.Failed != "" && h.Failed != w.told.Failed {
+	if h.Failed != "" && h.Failed != w.logged.Failed {
 		w.log.Error("Redis cannot write to its disk: check its log and the free space", "failed", h.Failed)
 	}
-	w.told = *h
+	w.logged = *h
 }

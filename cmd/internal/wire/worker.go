@@ -155,16 +155,16 @@ func newStatements(b *base, log *slog.Logger) *activities.Statements {
 // watchWatermark registers the watermark of all usage as a metric and returns the function that
 // sets it. The metric is NaN until that is called.
 func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
-	var told atomic.Int64
+	var watermark atomic.Int64
 	m.Gauge("gateway_usage_watermark_timestamp_seconds",
 		"The instant before which all usage is in PostgreSQL, by the meter's clock.",
 		func() float64 {
-			if millis := told.Load(); millis != 0 {
+			if millis := watermark.Load(); millis != 0 {
 				return float64(millis) / 1000
 			}
 			return math.NaN()
 		})
-	return func(at time.Time) { told.Store(at.UnixMilli()) }
+	return func(at time.Time) { watermark.Store(at.UnixMilli()) }
 }
 
 const lastFlush = 10 * time.Second

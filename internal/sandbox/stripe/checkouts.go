@@ -308,6 +308,6 @@ func (s *Server) completePayment(x *session, u *customer, m *paymentMethod) {
 	s.Invoices.add(i)
 	s.emit("invoice.created", i)
 	s.finalize(i)
-	s.settle(i, string(p.LatestCharge))
+	s.markPaid(i, string(p.LatestCharge))
 	x.Invoice = word(i.ID)
 }

@@ -139,7 +139,7 @@ func (s *Server) payNow(i *invoice, m *paymentMethod) error {
 		return invalid("invoice_not_editable", "", "Invoices that are %s cannot be paid.", i.Status)
 	}
 	if i.AmountDue == 0 {
-		s.settle(i, "")
+		s.markPaid(i, "")
 		return nil
 	}
 	if m == nil {
@@ -151,7 +151,7 @@ func (s *Server) payNow(i *invoice, m *paymentMethod) error {
 		s.emit("invoice.payment_failed", i)
 		return refusal
 	}
-	s.settle(i, string(p.LatestCharge))
+	s.markPaid(i, string(p.LatestCharge))
 	return nil
 }
 

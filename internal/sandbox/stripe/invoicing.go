@@ -180,7 +180,7 @@ func (s *Server) finalize(i *invoice) {
 // subscription becomes past due.
 func (s *Server) collect(i *invoice) {
 	if i.AmountDue == 0 {
-		s.settle(i, "")
+		s.markPaid(i, "")
 		return
 	}
 	m := s.cardFor(i)
@@ -188,7 +188,7 @@ func (s *Server) collect(i *invoice) {
 	i.AttemptCount++
 	p := s.Intents.rows[string(i.PaymentIntent)]
 	if s.charge(p, m) == nil {
-		s.settle(i, string(p.LatestCharge))
+		s.markPaid(i, string(p.LatestCharge))
 		return
 	}
 	i.Charge = p.LatestCharge
@@ -234,8 +234,8 @@ func (s *Server) cardFor(i *invoice) *paymentMethod {
 	return s.Methods.rows[string(s.Customers.rows[i.Customer].InvoiceSettings.DefaultPaymentMethod)]
 }
 
-// settle marks an invoice as paid and updates its subscription.
-func (s *Server) settle(i *invoice, charge string) {
+// markPaid marks an invoice as paid and updates its subscription.
+func (s *Server) markPaid(i *invoice, charge string) {
 	i.Status, i.Paid, i.Transitions.PaidAt, i.NextPaymentAttempt = paid, true, s.unix(), 0
 	i.AmountPaid, i.AmountRemaining, i.Charge = i.AmountDue, 0, word(charge)
 	i.Attempted, i.AutoAdvance = true, false
