@@ -375,13 +375,17 @@ func TestRefusedBatch_HasOneErrorForEachID(t *testing.T) {
 		n            int
 		status, code int
 	}{
-		{"more items than a batch may have", g.rpc(key, chain.EthMainnet, batchOf(relay.MaxBatch+1, "eth_call")),
-			relay.MaxBatch + 1, http.StatusRequestEntityTooLarge, -32600},
+		{
+			"more items than a batch may have", g.rpc(key, chain.EthMainnet, batchOf(relay.MaxBatch+1, "eth_call")),
+			relay.MaxBatch + 1, http.StatusRequestEntityTooLarge, -32600,
+		},
 		{"a key that nobody has", g.rpc("cag_nothing", chain.EthMainnet, body), 3, http.StatusUnauthorized, -32001},
 		{"an unknown chain, not JSON-RPC", g.rpc(suspended, "nowhere", body), 3, http.StatusForbidden, -32009},
 		{"an unknown chain", g.rpc(key, "nowhere", body), 3, http.StatusNotFound, -32600},
-		{"an unknown tier", g.rpc(key, chain.EthMainnet, body, "X-Route-Tier", "best"), 3,
-			http.StatusBadRequest, -32602},
+		{
+			"an unknown tier", g.rpc(key, chain.EthMainnet, body, "X-Route-Tier", "best"), 3, http.StatusBadRequest,
+			-32602,
+		},
 	} {
 		if first := row.a.refusedBatch(row.n, row.status, row.code); first.Error.Message == "" {
 			t.Errorf("%s: no message", row.what)

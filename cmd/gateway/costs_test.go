@@ -26,9 +26,9 @@ func TestCostsCommand_ShowsRevenueCostAndMargin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.db.Exec(b.ctx, `INSERT INTO invoices (id, account_id, status, currency, net, vat, total, paid, created_at,
-		paid_at, period_start, period_end) VALUES ('in_1', $1, 'paid', 'usd', 1200, 240, 1440, 1440, now(), now(), now(),
-		now())`, c.account.UUID)
+	_, err = b.db.Exec(b.ctx, `INSERT INTO invoices (id, account_id, status, currency, net, vat, total, paid, paid_at,
+			created_at, period_start, period_end)
+		VALUES ('in_1', $1, 'paid', 'usd', 1200, 240, 1440, 1440, $2, $2, $2, $2)`, c.account.UUID, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

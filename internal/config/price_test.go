@@ -44,7 +44,7 @@ func TestPrice_MistakesNameTheirPlace(t *testing.T) {
 	const place = "chains.eth_mainnet.upstreams[0].price"
 	for name, c := range map[string]struct{ member, want string }{
 		"unknown table":  {`price: acme`, place + ".table: give one of alchemy, ankr, chainstack,"},
-		"no money":       {`price: alchemy`, place + ".usd_per_million: give the price of a million"},
+		"no money":       {`price: alchemy`, place + ".usd_per_million: give what a million"},
 		"unknown member": {`price: {usd: 1}`, place + ": a member has an unknown name"},
 		"not a number":   {`price: {usd_per_million: much}`, place + ".usd_per_million: a value is of the wrong kind"},
 		"not units":      {`price: {usd_per_million: 1, methods: {eth_call: many}}`, place + ".methods: a value is of"},

@@ -48,7 +48,8 @@ func (m *Meter) inForce(ctx context.Context, name string, asked *projection) (In
 	if err != nil {
 		return InForce{}, fmt.Errorf("read which fences %s are in force: %w", name, err)
 	}
-	if held["v"] == "" || held[asked.marker] == "" { // without it, it is an older version's, which admit.lua does not read
+	// One without the marker is an older version's, which admit.lua does not read.
+	if held["v"] == "" || held[asked.marker] == "" {
 		return InForce{}, nil
 	}
 	f := InForce{There: true}

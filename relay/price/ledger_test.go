@@ -100,7 +100,7 @@ func TestLedger_BoundsTheAccountsThatWait(t *testing.T) {
 	}
 }
 
-func TestLedger_AllocatesNothingForAKnownMethod(t *testing.T) {
+func TestLedger_AllocatesNothingForAKnownMethod(t *testing.T) { //nolint:paralleltest // AllocsPerRun forbids it
 	l := NewLedger()
 	method := []byte("eth_call")
 	l.Request(tuesday, "eth_mainnet", "a", method, Cost{1, 1})

@@ -64,8 +64,7 @@ func (s *Setting) Check() map[string]string {
 	}
 	switch usd := s.USDPerMillion; {
 	case usd == 0 && (!known || table.USDPerMillion == 0):
-		wrong["usd_per_million"] =
-			"give the price of a million of the provider's units in US dollars, as your plan has it"
+		wrong["usd_per_million"] = "give what a million of the provider's units cost in US dollars on your plan"
 	case math.IsNaN(usd) || usd < 0 || usd > maxUSDPerMillion || usd != 0 && nanosOf(usd) == 0:
 		wrong["usd_per_million"] = "give a number from 0.001 to 1000000"
 	}

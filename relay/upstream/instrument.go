@@ -70,10 +70,10 @@ func (e *Endpoint) spend(method []byte) price.Nanos {
 // a result or an error of the node, and one whose answer nobody waited for. They charge for none
 // that was refused by status, key, plan or rate, or that did not arrive.
 func charged(v verdict, answered bool, err error) bool {
-	switch v.meaning {
-	case rules.Throttled, rules.Billing, rules.Plan, rules.Denied:
+	if m := v.meaning; m == rules.Throttled || m == rules.Billing || m == rules.Plan || m == rules.Denied {
 		return false
-	case rules.Unreachable:
+	}
+	if v.meaning == rules.Unreachable {
 		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	}
 	_, byStatus := errors.AsType[*httpStatusError](err)

@@ -188,6 +188,7 @@ func (s *Store) ListAccounts(ctx context.Context, after account.ID, limit int) (
 	return all, nil
 }
 
+// AccountParams returns a new account as the parameters of its row.
 func AccountParams(a NewAccount) db.InsertAccountParams {
 	return db.InsertAccountParams{ID: a.ID.UUID, Kind: string(a.Kind), Plan: a.Plan}
 }

@@ -182,6 +182,7 @@ func (s *Store) ListPacks(ctx context.Context, id account.ID) ([]Pack, error) {
 	return packs, nil
 }
 
+// PackOf returns the pack of a row.
 func PackOf(row db.Pack) Pack {
 	return Pack{
 		Pack: account.Pack{

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/identity/account"
@@ -100,7 +99,7 @@ func getCosts(ctx context.Context, q *db.Queries, since, until time.Time, maxAcc
 	}
 	for _, a := range accounts {
 		c.Accounts = append(c.Accounts, Margin{
-			Account: account.ID{UUID: uuid.UUID(a.AccountID)}, Name: a.Name, Plan: a.Plan, Calls: a.Calls,
+			Account: account.ID{UUID: a.AccountID}, Name: a.Name, Plan: a.Plan, Calls: a.Calls,
 			Cost: price.Nanos(a.Cost), Revenue: price.Nanos(a.Revenue),
 		})
 	}

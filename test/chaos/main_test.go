@@ -25,8 +25,10 @@ var (
 
 // sources are read by TestMain because the go tool does not know that results depend on programs
 // that a test builds. It only tracks imports and files that a test reads.
-var sources = []string{"../../cmd/gateway", "../../cmd/internal/connect", "../../cmd/internal/listen",
-	"../../cmd/internal/sideport", "../../cmd/internal/operator", "../../cmd/internal/wire"}
+var sources = []string{
+	"../../cmd/gateway", "../../cmd/internal/connect", "../../cmd/internal/listen", "../../cmd/internal/sideport",
+	"../../cmd/internal/operator", "../../cmd/internal/wire",
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()

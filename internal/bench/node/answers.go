@@ -197,6 +197,7 @@ func feesUpTo(head uint64) feeHistory {
 	return h
 }
 
+// TraceMethod is the method whose answer is a large trace, and TraceBytes the least size of that.
 const (
 	TraceMethod = "debug_traceTransaction"
 	TraceBytes  = 50_000_000

@@ -1,3 +1,4 @@
+// Package storetest has what tests of the store's parts share.
 package storetest
 
 import (
@@ -19,7 +20,7 @@ const Timeout = 30 * time.Second
 // Open opens a store on a database of its own.
 func Open(t *testing.T) (context.Context, *store.Store) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*Timeout)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*Timeout)
 	t.Cleanup(cancel)
 	s, err := store.Open(ctx, testkit.Postgres(t))
 	if err != nil {

@@ -199,7 +199,8 @@ func TestJudge_AnOperatorsRuleComesBeforeTheBuiltInOnes(t *testing.T) {
 		{config.ErrorRule{Verdict: "denied", Words: "^own words"}, said(1, "our own words"), Unknown},
 		{config.ErrorRule{Verdict: "range_refused", Code: "-7"}, said(-7, "no"), Range},
 		{
-			config.ErrorRule{Verdict: "range_refused", Code: "-9..-7", Methods: []string{"trace_*"}}, said(-7, "no"),
+			config.ErrorRule{Verdict: "range_refused", Code: "-9..-7", Methods: []string{"trace_*"}},
+			said(-7, "no"),
 			Unknown,
 		},
 		{config.ErrorRule{Verdict: "throttled", Status: "503"}, &Error{Status: 503}, Throttled},
