@@ -125,16 +125,32 @@ func separator(i int) byte {
 	return ','
 }
 
-// maxRefusedIDs bounds the errors that answer one batch: a body of a few megabytes may hold
-// hundreds of thousands of requests. A larger batch is refused with one error.
-const maxRefusedIDs = 10 * relay.MaxBatch
+// Bounds of the errors that answer one batch: a body of a few megabytes may hold hundreds of
+// thousands of requests. A larger batch is refused with one error. What a caller without a valid
+// key sends costs it nothing, so its answer and what is read for it are bounded more tightly.
+const (
+	maxRefusedIDs   = 2 * relay.MaxBatch
+	maxStrangerIDs  = 250
+	maxStrangerBody = 64 << 10 // bytes, not compressed
+)
+
+// idsOfStranger reads the body of a caller without a valid key, for its ids; nil if it is too large
+// or compressed.
+func (s *server) idsOfStranger(r *http.Request, buffer *[]byte) []byte {
+	if r.ContentLength < 0 || r.ContentLength > maxStrangerBody || r.Header.Get("Content-Encoding") != "" {
+		return nil
+	}
+	body, _ := s.readBody(r, buffer) // without ids the refusal is the same
+	return body
+}
 
 // refuseRPC answers a body whose caller is not identified. Nothing is metered.
 func (s *server) refuseRPC(c *gin.Context, f *fault.Error, body []byte) {
 	s.noteFault(c, f)
 	limitHeaders(c.Writer.Header(), f)
-	if ids := jsonrpc.BatchIDs(body, maxRefusedIDs); ids != nil {
-		s.writeErrors(c, ids, f)
+	if ids := jsonrpc.BatchIDs(body, maxStrangerIDs); ids != nil {
+		_, err := s.writeErrors(c, ids, f)
+		abortOn(err)
 		return
 	}
 	c.Data(f.HTTP(), jsonType, appendFault(nil, singleID(body), f, c.Writer.Header().Get(requestIDHeader)))
@@ -155,11 +171,21 @@ func (s *server) writeRefused(c *gin.Context, reply *relay.Reply, body []byte) {
 		tellWindow(h, &window, make([]string, windowHeaders))
 	}
 	h.Set("Server-Timing", serverTiming(reply.Timing, false))
-	reply.Close(f.HTTP(), s.writeErrors(c, ids, f))
+	written, err := s.writeErrors(c, ids, f)
+	reply.Close(f.HTTP(), written)
+	abortOn(err)
+}
+
+// abortOn ends the connection after a failed write: the client must see that the answer is
+// incomplete.
+func abortOn(err error) {
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // writeErrors sends f once for each id, in the status of f, and returns how many bytes were sent.
-func (s *server) writeErrors(c *gin.Context, ids [][]byte, f *fault.Error) int64 {
+func (s *server) writeErrors(c *gin.Context, ids [][]byte, f *fault.Error) (written int64, err error) {
 	h := c.Writer.Header()
 	object := f.Object(h.Get(requestIDHeader))
 	h["Content-Type"] = jsonTypeValue
@@ -167,7 +193,6 @@ func (s *server) writeErrors(c *gin.Context, ids [][]byte, f *fault.Error) int64
 	defer out.release()
 	c.Writer.WriteHeader(f.HTTP())
 	piece := make([]byte, 0, min(len(ids)*(len(object)+64), pieceBytes))
-	var err error
 	for i, id := range ids {
 		piece = append(appendOpening(append(piece, separator(i)), id), `"error":`...)
 		piece = append(append(piece, object...), '}')
@@ -182,8 +207,5 @@ func (s *server) writeErrors(c *gin.Context, ids [][]byte, f *fault.Error) int64
 	if err == nil {
 		err = out.end()
 	}
-	if err != nil { // the client must see that the answer is incomplete
-		panic(http.ErrAbortHandler)
-	}
-	return out.client.written
+	return out.client.written, err
 }

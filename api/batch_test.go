@@ -425,7 +425,8 @@ func TestRefusedBatch_IsOneErrorWithoutReadableIDs(t *testing.T) {
 		"an endless id":        `[{"id":"` + strings.Repeat("x", 5000) + `"}]`,
 		"an empty batch":       "[]",
 		"no end":               "[" + call("eth_call", "[]"),
-		"more than are echoed": "[" + strings.Repeat(`{"id":1},`, 10*relay.MaxBatch) + `{"id":1}]`,
+		"more than are echoed": "[" + strings.Repeat(`{"id":1},`, 250) + `{"id":1}]`,
+		"more than is read":    `[{"id":1,"params":["` + strings.Repeat("x", 64<<10) + `"]}]`,
 	} {
 		a := g.rpc("cag_nothing", chain.EthMainnet, body)
 		a.refused(http.StatusUnauthorized, -32001)
@@ -443,12 +444,12 @@ func TestRefusedBatch_IsOneErrorWithoutReadableIDs(t *testing.T) {
 func TestRefusedBatch_IsCompressed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	a := g.rpc("cag_nothing", chain.EthMainnet, batchOf(1000, "eth_call"), "Accept-Encoding", "gzip")
+	a := g.rpc("cag_nothing", chain.EthMainnet, batchOf(250, "eth_call"), "Accept-Encoding", "gzip")
 	if a.header.Get("Content-Encoding") != "gzip" || len(a.body) > 64<<10 {
 		t.Fatalf("%d bytes came as %q", len(a.body), a.header.Get("Content-Encoding"))
 	}
 	a.body = a.unzip()
-	a.refusedBatch(1000, http.StatusUnauthorized, -32001)
+	a.refusedBatch(250, http.StatusUnauthorized, -32001)
 }
 
 // A thousand items, some of them wrong: each has its own answer, and at most 62 run at once.

@@ -55,8 +55,7 @@ func (s *server) relayFor(c *gin.Context) {
 	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer giveBack(buffer)
 	if refusal != nil {
-		body, _ := s.readBody(c.Request, buffer) // for its ids; without them the refusal is the same
-		s.refuseRPC(c, refusal, body)
+		s.refuseRPC(c, refusal, s.idsOfStranger(c.Request, buffer))
 		return
 	}
 	body, own := s.requestOf(c, e, buffer)

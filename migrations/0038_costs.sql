@@ -1,8 +1,7 @@
 -- +goose Up
 -- What requests cost the operator at providers, by the price tables of the upstreams file. Sums for the operator's calculation: no bill
 -- depends on them, and a process that is killed loses its last ten seconds.
-ALTER TABLE calls ADD COLUMN cost_nanos bigint NOT NULL DEFAULT 0;
-COMMENT ON COLUMN calls.cost_nanos IS 'what all attempts cost the operator, in billionths of a US dollar';
+SET LOCAL lock_timeout = '3s';
 
 -- Every request to an upstream that has a price: those of calls, and probes and reads of the service itself.
 CREATE TABLE upstream_costs (
@@ -31,13 +30,12 @@ CREATE TABLE account_costs (
 );
 COMMENT ON COLUMN account_costs.nanos IS 'billionths of a US dollar';
 
--- Revenue of a window is read by the time of payment.
-CREATE INDEX invoices_by_paid_at ON invoices (paid_at) WHERE status = 'paid';
-CREATE INDEX settlements_by_redeemed_at ON settlements (redeemed_at) WHERE redeemed_at IS NOT NULL;
+-- Last, because it locks calls until the end: no row is rewritten.
+ALTER TABLE calls ADD COLUMN cost_nanos bigint NOT NULL DEFAULT 0;
+COMMENT ON COLUMN calls.cost_nanos IS 'what all attempts cost the operator, in billionths of a US dollar';
 
 -- +goose Down
-DROP INDEX settlements_by_redeemed_at;
-DROP INDEX invoices_by_paid_at;
+SET LOCAL lock_timeout = '3s';
 DROP TABLE account_costs;
 DROP TABLE upstream_costs;
 ALTER TABLE calls DROP COLUMN cost_nanos;

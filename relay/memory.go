@@ -53,7 +53,6 @@ type room struct {
 	mu    sync.Mutex // guards what follows
 	held  int        // by answers
 	taken int        // of shared, for answers
-	items int        // not yet released
 	fixed int        // of shared, for the items themselves
 }
 
@@ -64,16 +63,17 @@ func (r *room) admit(n int) bool {
 	if !r.shared.take(fixed) {
 		return false
 	}
-	r.items, r.fixed = n, fixed
+	r.fixed = fixed
 	return true
 }
 
-// leave returns the memory that admit reserved, once the last item leaves.
+// leave returns the memory that admit reserved for one item.
 func (r *room) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.items--; r.items == 0 {
-		r.shared.give(r.fixed)
+	if r.fixed > 0 {
+		r.fixed -= itemBytes
+		r.shared.give(itemBytes)
 	}
 }
 

@@ -74,13 +74,12 @@ func TestRoom_CountsItemsBeyondTheFreeOnes(t *testing.T) {
 	if !first.admit(most) || second.admit(freeItems+1) || !small.admit(freeItems) {
 		t.Error("the memory is for one large batch, and for small ones beside it")
 	}
-	for range most - 1 {
+	for i := range most {
 		first.leave()
+		if left, want := shared.left.Load(), int64(min(i+1, most-freeItems)*itemBytes); left != want {
+			t.Fatalf("%d bytes are left after %d items, want %d", left, i+1, want)
+		}
 	}
-	if left := shared.left.Load(); left != 0 {
-		t.Errorf("%d bytes were returned before the last item was sent", left)
-	}
-	first.leave()
 	if !second.admit(most) {
 		t.Error("the memory of a batch that was sent is not free")
 	}

@@ -103,7 +103,11 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 	defer func() {
 		if reply != nil { // nil after a panic
 			reply.call.endSpan = span != nil // when it is recorded
-			reply.batch = room
+			if reply.Fault == nil {
+				reply.batch = room
+			} else { // it holds no answer: others may use its memory
+				room.leave()
+			}
 		}
 	}()
 	req, err := jsonrpc.SplitItem(item)

@@ -159,9 +159,10 @@ func writeCosts(out io.Writer, c *usagedb.Costs, by string) error {
 		return err
 	}
 	total, revenue := totalCost(c), c.Invoiced+c.Settled
+	own := max(total-c.OfCalls, 0)
 	_, err := fmt.Fprintf(out, "revenue %s (invoices %s, per call %s), cost %s (calls %s, probes and own reads %s), "+
 		"margin %s USD\n",
-		revenue, c.Invoiced, c.Settled, total, c.OfCalls, total-c.OfCalls, revenue-total)
+		revenue, c.Invoiced, c.Settled, total, c.OfCalls, own, revenue-total)
 	return err
 }
 
@@ -189,7 +190,7 @@ func costReport(c *usagedb.Costs) costJSON {
 	total := totalCost(c)
 	report := costJSON{
 		Revenue:   map[string]price.Nanos{"invoices": c.Invoiced, "per_call": c.Settled},
-		Cost:      map[string]price.Nanos{"calls": c.OfCalls, "own": total - c.OfCalls},
+		Cost:      map[string]price.Nanos{"calls": c.OfCalls, "own": max(total-c.OfCalls, 0)},
 		Margin:    c.Invoiced + c.Settled - total,
 		Upstreams: linesBy(c, "upstream"), Chains: linesBy(c, "chain"), Methods: linesBy(c, "method"),
 		Accounts: []accountJSON{},

@@ -108,7 +108,9 @@ func (p *Pool) instrument(set *chainSet) {
 	for id, c := range set.chains {
 		c.tracer, c.panics = p.tracer, p.panics
 		for _, e := range c.endpoints {
-			e.spending = spending{p.ledger, string(id)}
+			if e.spending.chain == "" || e.spending.ledger != p.ledger { // calls in flight read it
+				e.spending = spending{p.ledger, string(id)}
+			}
 			if e.metrics == nil {
 				e.metrics = p.metrics.Upstream(string(id), e.Name, attemptOutcomes[:])
 				e.health.metrics = e.metrics

@@ -79,7 +79,7 @@ const listAccountMargins = `-- name: ListAccountMargins :many
 WITH paid AS (
     SELECT account_id, sum(net)::bigint * 10000000 AS nanos
     FROM invoices
-    WHERE status = 'paid' AND paid_at >= $2::date AND paid_at < $3::date
+    WHERE status = 'paid' AND currency = 'usd' AND paid_at >= $2::date AND paid_at < $3::date
     GROUP BY account_id
 ),
 settled AS (
@@ -126,7 +126,7 @@ type ListAccountMarginsRow struct {
 }
 
 // What accounts paid net of VAT and what their calls cost, the lowest margin first. Invoices are of plans and packs, settlements of
-// payments per call; money that was sent back is left out.
+// payments per call. Settlements whose money was sent back are left out; an invoice does not show a later refund.
 func (q *Queries) ListAccountMargins(ctx context.Context, arg ListAccountMarginsParams) ([]ListAccountMarginsRow, error) {
 	rows, err := q.db.Query(ctx, listAccountMargins, arg.MaxRows, arg.Since, arg.Until)
 	if err != nil {
@@ -229,7 +229,7 @@ func (q *Queries) SumCallCosts(ctx context.Context, arg SumCallCostsParams) (Sum
 const sumRevenue = `-- name: SumRevenue :one
 SELECT
     (SELECT coalesce(sum(net), 0)::bigint * 10000000 FROM invoices
-        WHERE status = 'paid' AND paid_at >= $1::date AND paid_at < $2::date)::bigint AS invoiced,
+        WHERE status = 'paid' AND currency = 'usd' AND paid_at >= $1::date AND paid_at < $2::date)::bigint AS invoiced,
     (SELECT coalesce(sum(net), 0)::bigint * 1000 FROM settlements
         WHERE redeemed_at >= $1::date AND redeemed_at < $2::date AND refunded_at IS NULL
             AND finality <> 'gone')::bigint AS settled

@@ -31,11 +31,11 @@ WHERE day >= sqlc.arg(since)::date AND day < sqlc.arg(until)::date;
 
 -- name: ListAccountMargins :many
 -- What accounts paid net of VAT and what their calls cost, the lowest margin first. Invoices are of plans and packs, settlements of
--- payments per call; money that was sent back is left out.
+-- payments per call. Settlements whose money was sent back are left out; an invoice does not show a later refund.
 WITH paid AS (
     SELECT account_id, sum(net)::bigint * 10000000 AS nanos
     FROM invoices
-    WHERE status = 'paid' AND paid_at >= sqlc.arg(since)::date AND paid_at < sqlc.arg(until)::date
+    WHERE status = 'paid' AND currency = 'usd' AND paid_at >= sqlc.arg(since)::date AND paid_at < sqlc.arg(until)::date
     GROUP BY account_id
 ),
 settled AS (
@@ -68,7 +68,7 @@ LIMIT sqlc.arg(max_rows);
 -- name: SumRevenue :one
 SELECT
     (SELECT coalesce(sum(net), 0)::bigint * 10000000 FROM invoices
-        WHERE status = 'paid' AND paid_at >= sqlc.arg(since)::date AND paid_at < sqlc.arg(until)::date)::bigint AS invoiced,
+        WHERE status = 'paid' AND currency = 'usd' AND paid_at >= sqlc.arg(since)::date AND paid_at < sqlc.arg(until)::date)::bigint AS invoiced,
     (SELECT coalesce(sum(net), 0)::bigint * 1000 FROM settlements
         WHERE redeemed_at >= sqlc.arg(since)::date AND redeemed_at < sqlc.arg(until)::date AND refunded_at IS NULL
             AND finality <> 'gone')::bigint AS settled;
