@@ -137,7 +137,7 @@ func TestWordings_ReachNoClientButTheNodesOwnAnswers(t *testing.T) {
 					params, good = `[{"fromBlock":"0x1","toBlock":"0x2"}]`, testkit.Result([]string{})
 				}
 				method, _ := on.Method([]byte(w.method))
-				weight, refusal := method.Weigh([]byte(params), testHead)
+				weight, refusal := method.Weigh([]byte(params), chain.Heads{Latest: testHead})
 				if refusal != nil {
 					t.Fatal(refusal)
 				}

@@ -1,10 +1,14 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 func TestWeight_IsTheSameOnEveryPlan(t *testing.T) {
@@ -33,5 +37,55 @@ func TestWeight_IsTheSameOnEveryPlan(t *testing.T) {
 		if got := g.usage(key)["ok"].units; got != want {
 			t.Errorf("on %s the calls cost %d, want %d", name, got, want)
 		}
+	}
+}
+
+func TestWeight_OfSafeAndFinalizedIsThatOfTheirBlocks(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for _, u := range g.ups {
+		u.On("eth_getLogs", testkit.Result([]string{}))
+	}
+	on, _ := g.pool.Chain(chain.EthMainnet)
+	apply := func(safe, finalized uint64) {
+		at := time.Now()
+		on.Apply(upstream.Snapshot{
+			Chain: chain.EthMainnet, MeasuredAt: at, Head: testHead, HeadKnown: true,
+			Safe:      upstream.DeepHead{Number: safe, VouchedAt: at},
+			Finalized: upstream.DeepHead{Number: finalized, VouchedAt: at},
+		})
+	}
+	const fromFinalized = `[{"fromBlock":"finalized","toBlock":"latest"}]`
+	charged := func(method, params string) plan.Units {
+		before := g.usage(key)["ok"].units
+		g.rpc(key, chain.EthMainnet, call(method, params)).result()
+		return g.usage(key)["ok"].units - before
+	}
+	check := func(when string, want plan.Units) {
+		t.Helper()
+		for method, params := range map[string]string{
+			"eth_getBalance": `["0x0","finalized"]`, "eth_getLogs": fromFinalized,
+		} {
+			if got := charged(method, params); got != want {
+				t.Errorf("%s: %s costs %d, want %d", when, method, got, want)
+			}
+		}
+	}
+	check("while it is not known", 1000)
+	apply(testHead-128, testHead-500)
+	check("500 blocks below the head", 2000)
+	if got := charged("eth_getBalance", `["0x0","safe"]`); got != 1000 {
+		t.Errorf("128 blocks below the head, it costs %d", got)
+	}
+	apply(testHead-128, testHead-1000)
+	before := g.usage(key)["ok"].units
+	over := g.rpc(key, chain.EthMainnet, call("eth_getLogs", fromFinalized))
+	over.refused(400, -32602)
+	if !strings.Contains(over.body, "999000 to 1000000 are more") {
+		t.Errorf("the refusal does not name the blocks: %s", over.body)
+	}
+	if after := g.usage(key)["ok"].units; after != before {
+		t.Errorf("the refusal cost %d", after-before)
 	}
 }

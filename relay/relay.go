@@ -178,7 +178,7 @@ const (
 	route   = "POST /rpc/{chain}"
 )
 
-// classify finds the method and computes the call's weight from the request and the head alone.
+// classify finds the method and computes the call's weight from the request and the heads alone.
 func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 	on := c.envelope.Chain
 	method, ok := on.Method(req.Method)
@@ -186,7 +186,7 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 		return on.Refuse(string(req.Method), r.Links)
 	}
 	c.method, c.Metered.Method, c.Metered.Class = method, method.Name, string(method.Class)
-	head, known := on.CorroboratedHead()
+	heads, known := on.CorroboratedHeads()
 	if !known && (method.NeedsHead(req.Params) || headKind(method, req.Params) != upstream.NoHead) {
 		f := fault.New(fault.NoUpstream,
 			"The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.",
@@ -194,7 +194,7 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 		f.RetryAfter = retryNoHead
 		return f
 	}
-	weight, refusal := method.Weigh(req.Params, head)
+	weight, refusal := method.Weigh(req.Params, heads)
 	if refusal != nil {
 		if refusal.Reason == fault.RangeTooLarge {
 			return r.Links.On(refusal)

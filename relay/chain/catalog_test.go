@@ -234,7 +234,7 @@ func TestWeigh_CommonCallsDoNotAllocate(t *testing.T) { //nolint:paralleltest //
 				t.Fatal("not served")
 			}
 			m.NeedsHead(params)
-			if _, refusal := m.Weigh(params, 100); refusal != nil {
+			if _, refusal := m.Weigh(params, chain.Heads{Latest: 100, Safe: 90, Finalized: 80}); refusal != nil {
 				t.Fatal(refusal)
 			}
 		})

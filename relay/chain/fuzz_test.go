@@ -78,12 +78,12 @@ func FuzzLogRangeIsNeverExceeded(f *testing.F) {
 	m, _ := c.Method([]byte("eth_getLogs"))
 	f.Fuzz(func(t *testing.T, params []byte, head uint64) {
 		needs := m.NeedsHead(params)
-		w, refusal := m.Weigh(params, head)
+		w, refusal := m.Weigh(params, chain.Heads{Latest: head})
 		var list []json.RawMessage
 		if refusal != nil || json.Unmarshal(params, &list) != nil || len(list) == 0 {
 			return
 		}
-		if other, again := m.Weigh(params, head/2+7); !needs && (again != nil || other != w) {
+		if other, again := m.Weigh(params, chain.Heads{Latest: head/2 + 7}); !needs && (again != nil || other != w) {
 			t.Fatalf("%s does not need the head, but weighs %+v or %+v", params, w, other)
 		}
 		for name, read := range logReaders {
@@ -119,7 +119,7 @@ func FuzzFeeHistoryIsNeverExceeded(f *testing.F) {
 	c, _ := chain.Lookup("eth_mainnet")
 	m, _ := c.Method([]byte("eth_feeHistory"))
 	f.Fuzz(func(t *testing.T, params []byte) {
-		_, refusal := m.Weigh(params, 0)
+		_, refusal := m.Weigh(params, chain.Heads{})
 		var list []any
 		if refusal != nil || !decode(params, &list) || len(list) == 0 || list[0] == nil {
 			return
@@ -185,11 +185,11 @@ func FuzzDeepStateReadWeighsTwo(f *testing.F) {
 		for name, template := range methods {
 			m, _ := c.Method([]byte(name))
 			params := []byte(strings.Replace(template, "BLOCK", string(block), 1))
-			w, refusal := m.Weigh(params, head)
+			w, refusal := m.Weigh(params, chain.Heads{Latest: head})
 			if refusal != nil {
 				t.Fatalf("%s %s is refused: %v", name, params, refusal)
 			}
-			if other, _ := m.Weigh(params, head/2+7); !m.NeedsHead(params) && other != w {
+			if other, _ := m.Weigh(params, chain.Heads{Latest: head/2 + 7}); !m.NeedsHead(params) && other != w {
 				t.Fatalf("%s %s does not need the head, but weighs %+v or %+v", name, params, w, other)
 			}
 			for reader, read := range stateReaders {
@@ -234,7 +234,7 @@ func FuzzWeighNeverPanics(f *testing.F) {
 		for _, c := range chain.All() {
 			for _, m := range c.Methods() {
 				m.NeedsHead(params)
-				w, refusal := m.Weigh(params, head)
+				w, refusal := m.Weigh(params, chain.Heads{Latest: head})
 				if refusal == nil && w.Units != 1 && w.Units != 2 {
 					t.Fatalf("%s %s weighs %d", m.Name, params, w.Units)
 				}

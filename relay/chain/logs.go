@@ -7,20 +7,19 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// bound is one end of a log range: a number, or relative to the head (omitted, or a tag).
+// bound is one end of a log range: a number, or one of the heads (omitted, or a tag).
 type bound struct {
 	number   uint64
 	absolute bool
+	tag      tag
 }
 
-// resolve returns the bound's number. An omitted bound and every tag except earliest are the head.
-// The interface resolves tags "against the chain's head", so safe and finalized also count as the
-// head, although they are somewhat below it.
-func (b bound) resolve(head uint64) uint64 {
+// resolve returns the bound's number. Earliest is 0, every other tag and an omitted bound a head.
+func (b bound) resolve(h *Heads) uint64 {
 	if b.absolute {
 		return b.number
 	}
-	return head
+	return h.of(b.tag)
 }
 
 // logFilter is the part of an eth_getLogs filter that decides its range.
@@ -33,12 +32,12 @@ func (f logFilter) needsHead() bool { return !f.byHash && f.from.absolute != f.t
 
 // weighLogs enforces MaxLogBlocks on eth_getLogs. A range that ends before it begins is left to the
 // node.
-func weighLogs(params []byte, head uint64) (Weight, *fault.Error) {
+func weighLogs(params []byte, h *Heads) (Weight, *fault.Error) {
 	filter, refusal := readLogFilter(params)
 	if refusal != nil {
 		return Weight{}, refusal
 	}
-	from, to := filter.from.resolve(head), filter.to.resolve(head)
+	from, to := filter.from.resolve(h), filter.to.resolve(h)
 	if filter.byHash || from > to {
 		return standardWeight, nil
 	}
@@ -153,8 +152,12 @@ func readBound(member string, raw []byte) (bound, *fault.Error) {
 	content, isString := text(raw)
 	if isString {
 		switch string(content) {
-		case "latest", "pending", "safe", "finalized":
+		case "latest", "pending":
 			return bound{}, nil
+		case "safe":
+			return bound{tag: safeTag}, nil
+		case "finalized":
+			return bound{tag: finalizedTag}, nil
 		case "earliest":
 			return bound{absolute: true}, nil
 		}

@@ -33,8 +33,8 @@ func (m *Method) Terms() Terms {
 	case weighStateDepth:
 		return Terms{
 			Heavy: fmt.Sprintf(
-				"its block number lies more than %d blocks below the head, or is earliest; tags near the head and "+
-					"block hashes weigh 1", StateDepth),
+				"its block lies more than %d blocks below the head, by its number, as safe or as finalized, or is "+
+					"earliest; latest, pending and block hashes weigh 1", StateDepth),
 		}
 	default:
 		return Terms{}

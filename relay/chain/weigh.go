@@ -33,33 +33,33 @@ var (
 	heavyWeight    = Weight{Units: 2, Class: Heavy}
 )
 
-// NeedsHead reports whether Weigh needs the chain's head for these parameters. It is false for
-// parameters that Weigh refuses at any head.
+// NeedsHead reports whether Weigh needs the chain's latest head for these parameters. It is false
+// for parameters that Weigh refuses at any head, and for tags alone: they weigh 1 while no head is
+// known.
 func (m *Method) NeedsHead(params []byte) bool {
 	switch m.rule {
 	case weighLogRange:
 		filter, refusal := readLogFilter(params)
 		return refusal == nil && filter.needsHead()
 	case weighStateDepth:
-		return stateBlock(params, m.StateBlockParam).kind == blockNumber
+		return stateBlock(params, m.StateBlockParam, &Heads{}).kind == blockNumber
 	default:
 		return false
 	}
 }
 
-// Weigh computes the weight of a call from its parameters and the chain's head alone. params is the
-// raw JSON array, or empty. Weigh returns fault.RangeTooLarge for what a cap forbids, and
+// Weigh computes the weight of a call from its parameters and the chain's heads alone. params is
+// the raw JSON array, or empty. Weigh returns fault.RangeTooLarge for what a cap forbids, and
 // fault.ParameterRefused for what would bypass a cap. Other malformed parameters weigh 1 and are
-// left to the node. The head matters only if NeedsHead reports true. Links.On adds the operator's
-// links to a range refusal.
-func (m *Method) Weigh(params []byte, head uint64) (Weight, *fault.Error) {
+// left to the node. Links.On adds the operator's links to a range refusal.
+func (m *Method) Weigh(params []byte, heads Heads) (Weight, *fault.Error) {
 	switch m.rule {
 	case weighLogRange:
-		return weighLogs(params, head)
+		return weighLogs(params, &heads)
 	case weighFeeWindow:
 		return weighFeeHistory(params)
 	case weighStateDepth:
-		return weighState(params, m.StateBlockParam, head), nil
+		return weighState(params, m.StateBlockParam, &heads), nil
 	default:
 		return Weight{Units: m.Weight, Class: m.Class}, nil
 	}
@@ -96,10 +96,10 @@ func weighFeeHistory(params []byte) (Weight, *fault.Error) {
 		shown(raw), MaxFeeBlocks)
 }
 
-func weighState(params []byte, index int, head uint64) Weight {
-	block := stateBlock(params, index)
+func weighState(params []byte, index int, h *Heads) Weight {
+	block := stateBlock(params, index, h)
 	deep := block.kind == blockEarliest ||
-		block.kind == blockNumber && head > StateDepth && block.number < head-StateDepth
+		block.kind == blockNumber && h.Latest > StateDepth && block.number < h.Latest-StateDepth
 	if deep {
 		return heavyWeight
 	}
@@ -108,8 +108,8 @@ func weighState(params []byte, index int, head uint64) Weight {
 
 // The kinds of block that a state read may name, ordered so that the deepest wins.
 const (
-	blockNear     = iota // a tag near the head, a hash, or nothing that a node would read as a number
-	blockNumber          // a number, to be compared with the head
+	blockNear     = iota // a tag of no known depth, a hash, or nothing that a node would read as a number
+	blockNumber          // a number, or a tag of a known one, to be compared with the head
 	blockEarliest        // the genesis block, deep at any head
 )
 
@@ -120,7 +120,7 @@ type blockRef struct {
 
 // stateBlock reads the block parameter of a state read. A hash counts as near, because its depth is
 // not known from the request.
-func stateBlock(params []byte, index int) blockRef {
+func stateBlock(params []byte, index int, h *Heads) blockRef {
 	raw, ok := param(params, index)
 	if !ok {
 		return blockRef{}
@@ -130,7 +130,7 @@ func stateBlock(params []byte, index int) blockRef {
 		if content, isString := text(raw); isString && len(content) == len("0x")+64 {
 			return blockRef{}
 		}
-		return readBlock(raw)
+		return readBlock(raw, h)
 	}
 	// EIP-1898: {"blockNumber": …} or {"blockHash": …}. Nodes differ on repeated names and on case,
 	// so the deepest block that any of them might read decides.
@@ -143,7 +143,7 @@ func stateBlock(params []byte, index int) blockRef {
 		if key, ok := text(name); ok && bytes.EqualFold(key, []byte("blockHash")) {
 			continue
 		}
-		found := readBlock(value)
+		found := readBlock(value, h)
 		if found.kind > deepest.kind || found.kind == blockNumber && deepest.kind == blockNumber &&
 			found.number < deepest.number {
 			deepest = found
@@ -151,11 +151,14 @@ func stateBlock(params []byte, index int) blockRef {
 	}
 }
 
-func readBlock(raw []byte) blockRef {
+func readBlock(raw []byte, h *Heads) blockRef {
 	digits := raw
 	if content, ok := text(raw); ok {
 		if bytes.EqualFold(content, []byte("earliest")) {
 			return blockRef{kind: blockEarliest}
+		}
+		if t, ok := readDeepTag(content); ok && h.of(t) > 0 {
+			return blockRef{kind: blockNumber, number: h.of(t)}
 		}
 		digits = content
 	}

@@ -27,7 +27,7 @@ func (tc weighCase) check(t *testing.T, c *chain.Chain, method string) {
 	if got := m.NeedsHead([]byte(tc.params)); got != tc.needsHead {
 		t.Errorf("%s %s: needs head %v, want %v", method, tc.params, got, tc.needsHead)
 	}
-	w, refusal := m.Weigh([]byte(tc.params), head)
+	w, refusal := m.Weigh([]byte(tc.params), chain.Heads{Latest: head})
 	switch {
 	case tc.units == 0 && (refusal == nil || refusal.Reason != tc.reason):
 		t.Errorf("%s %s: %s: got %+v, %v; want a refusal with %s", method, tc.params, tc.name, w, refusal, tc.reason)
@@ -126,7 +126,7 @@ func TestWeigh_LogRangesAreWeighedAndCapped(t *testing.T) {
 func TestWeigh_RangeRefusalSaysHowToPaginate(t *testing.T) {
 	t.Parallel()
 	m, _ := lookup(t, "eth_mainnet").Method([]byte("eth_getLogs"))
-	_, refusal := m.Weigh([]byte(`[{"fromBlock":"0x64","toBlock":"latest"}]`), head)
+	_, refusal := m.Weigh([]byte(`[{"fromBlock":"0x64","toBlock":"latest"}]`), chain.Heads{Latest: head})
 	if refusal == nil {
 		t.Fatal("not refused")
 	}
@@ -260,7 +260,7 @@ func TestWeigh_StateReadsOfAYoungChainAreShallow(t *testing.T) {
 	t.Parallel()
 	m, _ := lookup(t, "eth_mainnet").Method([]byte("eth_getBalance"))
 	for h, want := range map[uint64]int{0: 1, 127: 1, 128: 1, 129: 2} {
-		if w, _ := m.Weigh([]byte(`["0xaa","0x0"]`), h); w.Units != want {
+		if w, _ := m.Weigh([]byte(`["0xaa","0x0"]`), chain.Heads{Latest: h}); w.Units != want {
 			t.Errorf("block 0 at head %d weighs %d, want %d", h, w.Units, want)
 		}
 	}
@@ -274,7 +274,7 @@ func TestWeigh_OtherMethodsGoByNameAlone(t *testing.T) {
 				continue
 			}
 			for _, params := range []string{``, `[]`, `["0x0","0x0"]`, `[{"fromBlock":"0x0","toBlock":"latest"}]`} {
-				w, refusal := m.Weigh([]byte(params), head)
+				w, refusal := m.Weigh([]byte(params), chain.Heads{Latest: head})
 				if refusal != nil || w.Units != m.Weight || w.Class != m.Class || m.NeedsHead([]byte(params)) {
 					t.Errorf("%s %s: %+v, %v", m.Name, params, w, refusal)
 				}

@@ -41,6 +41,7 @@ func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 	last := c.prober.last
 	s.Head, s.HeadAt, s.Slack, s.Doubts, s.BlockMicros = last.Head, last.HeadAt, last.Slack, last.Doubts,
 		last.BlockMicros
+	s.Safe, s.Finalized = last.Safe, last.Finalized
 	claims := c.claims(s)
 	limit := c.limit(last, s.MeasuredAt)
 	var f finding
@@ -71,7 +72,48 @@ func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 		}
 		u.Usable = u.Reason == ""
 	}
+	if fell {
+		s.Safe, s.Finalized = DeepHead{}, DeepHead{}
+	}
+	c.judgeFinality(s)
 	return fell
+}
+
+// judgeFinality raises the safe and the finalized head to the second highest that usable upstreams
+// report, or to that of the only upstream that could vote. One of several decides nothing.
+func (c *Chain) judgeFinality(s *Snapshot) {
+	if !s.HeadKnown {
+		return
+	}
+	var safe, finalized []uint64
+	for i := range s.Upstreams {
+		u := &s.Upstreams[i]
+		if _, cordoned := c.prober.cordons[u.Name]; cordoned || !u.Usable {
+			continue
+		}
+		// The head is the highest that either can be: a block that is newer was asked for later.
+		if u.Safe > 0 {
+			safe = append(safe, min(u.Safe, s.Head))
+		}
+		if u.Finalized > 0 {
+			finalized = append(finalized, min(u.Finalized, s.Head))
+		}
+	}
+	need := min(2, c.countable(s))
+	s.Safe.raise(safe, need, s.MeasuredAt)
+	s.Finalized.raise(finalized, need, s.MeasuredAt)
+}
+
+// raise takes over the highest number that as many upstreams as needed have reached. A lower one
+// than before changes nothing.
+func (d *DeepHead) raise(reported []uint64, need int, now time.Time) {
+	if need == 0 || len(reported) < need {
+		return
+	}
+	slices.Sort(reported)
+	if n := reported[len(reported)-need]; n >= d.Number {
+		*d = DeepHead{n, now}
+	}
 }
 
 // finding is the result of one round.

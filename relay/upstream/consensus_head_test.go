@@ -333,3 +333,144 @@ func TestHead_SolanaUpstreamsAreComparedByTheTimesOfTheirSlots(t *testing.T) {
 		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
 	}
 }
+
+// tagging makes nodes report safe and finalized blocks at these depths below their heads. A node
+// without depths knows neither tag.
+func (n *network) tagging(depths ...map[string]int64) {
+	for i, u := range n.nodes {
+		u.set(func(u *node) { u.tags = depths[i] })
+	}
+}
+
+// deepHeads applies a round and returns how far the safe and the finalized head are below the head;
+// -1 for one that is not known.
+func (n *network) deepHeads() (safe, finalized int64) {
+	n.Helper()
+	n.chain.Apply(n.round())
+	heads, _ := n.chain.CorroboratedHeads()
+	depth := func(number uint64) int64 {
+		if number == 0 {
+			return -1
+		}
+		return int64(heads.Latest - number) //nolint:gosec // small
+	}
+	return depth(heads.Safe), depth(heads.Finalized)
+}
+
+func tagsAt(safe, finalized int64) map[string]int64 {
+	return map[string]int64{"safe": safe, "finalized": finalized}
+}
+
+func TestFinality_IsWhatTwoUpstreamsVouchForOrTheOnlyOne(t *testing.T) {
+	t.Parallel()
+	high, low := tagsAt(-1_000_000, -1_000_000), tagsAt(900_000, 900_000)
+	type depths = []map[string]int64
+	for name, tc := range map[string]struct {
+		nodes           depths
+		safe, finalized int64
+	}{
+		"the only upstream":                    {depths{tagsAt(32, 64)}, 32, 64},
+		"the only one, without the tags":       {depths{nil}, -1, -1},
+		"the only one, without safe":           {depths{{"finalized": 64}}, -1, 64},
+		"the only one, beyond the head":        {depths{high}, 0, 0},
+		"two":                                  {depths{tagsAt(32, 64), tagsAt(33, 66)}, 33, 66},
+		"two, one without the tags":            {depths{tagsAt(32, 64), nil}, -1, -1},
+		"two, one of which is too high":        {depths{high, tagsAt(32, 64)}, 32, 64},
+		"three":                                {depths{tagsAt(32, 64), tagsAt(33, 66), tagsAt(34, 68)}, 33, 66},
+		"three, one without the tags":          {depths{tagsAt(32, 64), nil, tagsAt(33, 66)}, 33, 66},
+		"three, one of which is too high":      {depths{tagsAt(32, 64), high, tagsAt(33, 66)}, 32, 64},
+		"three, one of which is too low":       {depths{low, tagsAt(32, 64), tagsAt(33, 66)}, 33, 66},
+		"three, of which only a liar has tags": {depths{nil, low, nil}, -1, -1},
+	} {
+		n := newNetwork(t, len(tc.nodes))
+		n.tagging(tc.nodes...)
+		if safe, finalized := n.deepHeads(); safe != tc.safe || finalized != tc.finalized {
+			t.Errorf("%s: safe is %d deep and finalized %d, want %d and %d", name, safe, finalized, tc.safe,
+				tc.finalized)
+		}
+	}
+}
+
+func TestFinality_CordonedAndUnusableUpstreamsHaveNoSay(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 4)
+	n.tagging(tagsAt(0, 0), tagsAt(32, 64), tagsAt(33, 66), tagsAt(1, 1))
+	n.nodes[3].set(func(u *node) { u.lead = 1_000_000 })
+	n.pool.Recall(chain.EthMainnet, Posted{Cordons: map[string]Cordon{"up-0": {}}})
+	if safe, finalized := n.deepHeads(); safe != 33 || finalized != 66 {
+		t.Errorf("safe is %d deep and finalized %d", safe, finalized)
+	}
+}
+
+func TestFinality_IsAskedForEveryHalfMinuteAndSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 1)
+	n.tagging(tagsAt(32, 64))
+	asked := func() (times int) {
+		for _, r := range n.nodes[0].Requests() {
+			if string(r.Params) == `["finalized",false]` {
+				times++
+			}
+		}
+		return times
+	}
+	for round, want := range []int{1, 1, 1, 2, 2, 2, 3} { // of twelve seconds
+		if round == 2 {
+			n.restart(true)
+		}
+		if n.deepHeads(); asked() != want {
+			t.Errorf("after round %d it was asked %d times, want %d", round, asked(), want)
+		}
+	}
+}
+
+func TestFinality_NeverGoesBackAndIsForgottenWithoutVouchers(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 2)
+	n.tagging(tagsAt(32, 64), tagsAt(32, 64))
+	n.deepHeads()
+	before := n.last.Finalized
+	n.tagging(tagsAt(500, 500), tagsAt(500, 500))
+	for n.last.MeasuredAt.Sub(before.VouchedAt) < deepHeadLasts+finalityEvery+blockTime {
+		_, finalized := n.deepHeads()
+		alone := n.last.MeasuredAt.Sub(n.last.Finalized.VouchedAt)
+		if n.last.Finalized.Number < before.Number {
+			t.Fatalf("finalized went back from %d to %d", before.Number, n.last.Finalized.Number)
+		}
+		if forgotten := finalized == -1; forgotten != (alone >= deepHeadLasts) {
+			t.Fatalf("%s after the last vouchers, it is %d deep", alone, finalized)
+		}
+	}
+	if _, finalized := n.deepHeads(); finalized != -1 {
+		t.Errorf("without vouchers it is still %d deep", finalized)
+	}
+	n.tagging(tagsAt(0, 0), tagsAt(0, 0))
+	for range 3 {
+		n.deepHeads()
+	}
+	if _, finalized := n.deepHeads(); finalized < 0 || n.last.Finalized.Number <= before.Number {
+		t.Errorf("vouched for again, it is %d deep, at %d", finalized, n.last.Finalized.Number)
+	}
+}
+
+func TestFinality_FallsWithTheHead(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 3)
+	n.tagging(tagsAt(32, 64), tagsAt(32, 64), tagsAt(32, 64))
+	for _, u := range n.nodes[:2] {
+		u.set(func(u *node) { u.lead, u.forges = 1_000_000, true })
+	}
+	n.deepHeads()
+	if wrong := n.last.Finalized.Number; wrong <= trueHead(n.clock.Now()) {
+		t.Fatalf("finalized is %d: nothing was to be mended", wrong)
+	}
+	for _, u := range n.nodes[:2] {
+		u.set(func(u *node) { u.lead, u.forges = 0, false })
+	}
+	for range doubtRounds + 3 {
+		n.deepHeads()
+	}
+	if safe, finalized := n.deepHeads(); safe < 32 || safe > 36 || finalized < 64 || finalized > 68 {
+		t.Errorf("safe is %d deep and finalized %d", safe, finalized)
+	}
+}

@@ -29,13 +29,17 @@ type heads struct {
 	base      atomic.Uint64
 	baseAt    atomic.Int64
 	blockTime atomic.Int64 // nanoseconds; zero before the first
+
+	safe, finalized atomic.Uint64 // from probes; zero if not known
 }
 
-func (h *heads) measured(n uint64, at time.Time, blockTime time.Duration) {
-	h.base.Store(n)
-	h.baseAt.Store(at.UnixNano())
+func (h *heads) measured(s *Snapshot, blockTime time.Duration) {
+	h.base.Store(s.Head)
+	h.baseAt.Store(s.MeasuredAt.UnixNano())
 	h.blockTime.Store(int64(blockTime))
-	h.raise(Latest, n)
+	h.safe.Store(s.Safe.at(s.MeasuredAt))
+	h.finalized.Store(s.Finalized.at(s.MeasuredAt))
+	h.raise(Latest, s.Head)
 }
 
 func (h *heads) raise(kind HeadKind, n uint64) uint64 {
@@ -79,6 +83,14 @@ func (c *Chain) Heads() (standing string, known bool) {
 func (c *Chain) CorroboratedHead() (head uint64, known bool) {
 	head = c.heads.base.Load()
 	return head, head > 0
+}
+
+// CorroboratedHeads returns the last heads from probes: that of CorroboratedHead, and the safe and
+// the finalized one as far as upstreams vouch for them.
+func (c *Chain) CorroboratedHeads() (heads chain.Heads, known bool) {
+	heads.Latest, known = c.CorroboratedHead()
+	heads.Safe, heads.Finalized = c.heads.safe.Load(), c.heads.finalized.Load()
+	return heads, known
 }
 
 // ObserveHead records the head that an upstream answered and returns the one for the client, which

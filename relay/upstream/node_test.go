@@ -23,6 +23,9 @@ type node struct {
 	forges    bool          // it has blocks up to the head that it claims, with plausible times
 	fork      uint64        // blocks above this height are of another branch; 0 for none
 	branch    string        // its name
+	// tags are the tags that it knows besides latest, with their distance below the head that it
+	// claims.
+	tags map[string]int64
 }
 
 const (
@@ -75,6 +78,9 @@ func (n *node) block(r testkit.Request) any {
 	claimed := n.claims()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if depth, tagged := n.tags[fmt.Sprint(params[0])]; tagged {
+		return map[string]any{"number": fmt.Sprintf("0x%x", int64(claimed)-depth)} //nolint:gosec // small
+	}
 	head := n.head()
 	exists := height <= head && height <= claimed || n.forges && height <= claimed
 	if !ok || !exists {

@@ -122,7 +122,7 @@ func (c *Chain) Apply(s Snapshot) {
 		}
 	}
 	if s.HeadKnown {
-		c.heads.measured(s.Head, s.MeasuredAt, c.blockTime(&s))
+		c.heads.measured(&s, c.blockTime(&s))
 	}
 	c.raiseGeneration(s.Generation)
 	c.measuredAt.Store(s.MeasuredAt.UnixNano())

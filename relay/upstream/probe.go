@@ -18,12 +18,13 @@ import (
 )
 
 // Parameters of probes. Probes use the operator's quota: a round is one call per upstream and one
-// more per chain; identity and capabilities are probed less often. A round takes at most
+// more per chain; identity, finality and capabilities are probed less often. A round takes at most
 // probeTimeout and three times askTimeout.
 const (
 	probeTimeout     = 3 * time.Second
 	askTimeout       = 2 * time.Second // for a call that only some rounds make
 	identityEvery    = time.Minute
+	finalityEvery    = 30 * time.Second
 	lagWindow        = time.Minute // an upstream further behind than the chain's blocks of this time is lagging
 	minLagBlocks     = 5
 	maxProbeAnswer   = 1 << 20
@@ -144,8 +145,35 @@ func (c *Chain) probeEndpoint(ctx context.Context, e *Endpoint, last Snapshot, n
 		return s
 	}
 	s.Head = head
+	s.Safe, s.Finalized, s.FinalityAt = before.Safe, before.Finalized, before.FinalityAt
+	if c.Family == chain.EVM && begin.Err() == nil && now.Sub(s.FinalityAt) >= finalityEvery {
+		c.measureFinality(ctx, e, &s, now)
+	}
 	s.Capabilities = c.measureCapabilities(ctx, begin, e, before.Capabilities, head, now)
 	return s
+}
+
+// measureFinality asks an upstream which blocks it calls safe and finalized. An upstream that does
+// not know a tag, or does not answer, names none until it is asked again.
+func (c *Chain) measureFinality(ctx context.Context, e *Endpoint, s *UpstreamState, now time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, capabilityTime)
+	defer cancel()
+	s.FinalityAt = now.UTC().Truncate(time.Second)
+	var asking parallel.Group
+	asking.Go(func() error { s.Safe = e.tagged(ctx, "safe"); return nil })
+	asking.Go(func() error { s.Finalized = e.tagged(ctx, "finalized"); return nil })
+	_ = asking.Wait() // none fails
+}
+
+// tagged returns the number of the block that an upstream gives a tag; zero for none.
+func (e *Endpoint) tagged(ctx context.Context, tag string) uint64 {
+	result, reason := e.ask(ctx, "eth_getBlockByNumber", `["`+tag+`",false]`)
+	var b struct{ Number string }
+	if reason != "" || json.Unmarshal(result, &b) != nil {
+		return 0
+	}
+	n, _ := parseQuantity(b.Number)
+	return n
 }
 
 // identify asks an upstream for its chain's identity.

@@ -190,6 +190,10 @@ func TestBoard_CarriesVerdictsBetweenProcesses(t *testing.T) {
 	t.Cleanup(func() { _ = rdb.Close() })
 	board := NewBoard(rdb)
 	u := probing(t, 1000)
+	u.On("eth_getBlockByNumber", testkit.ResultOf(func(r testkit.Request) any {
+		numbers := map[string]string{`["safe",false]`: "0x3c8", `["finalized",false]`: "0x3a8"}
+		return map[string]string{"number": numbers[string(r.Params)]}
+	}))
 	list := providers(u)
 	list[0].URL += "/v2/canary-secret-path?key=canary-secret-query"
 	worker, _ := poolOf(t, chain.EthMainnet, time.Now, list)
@@ -210,6 +214,10 @@ func TestBoard_CarriesVerdictsBetweenProcesses(t *testing.T) {
 	testkit.Eventually(t, testTimeout, c.Measured, "the process reads the board")
 	if head, known := c.Head(); !known || head != 1000 || c.choice(plan.Public, plan.Balanced, 0) != "up-0" {
 		t.Errorf("head %d (%v), choice %s", head, known, c.choice(plan.Public, plan.Balanced, 0))
+	}
+	want := chain.Heads{Latest: 1000, Safe: 968, Finalized: 936}
+	if heads, known := c.CorroboratedHeads(); heads != want || !known {
+		t.Errorf("the process weighs by %+v, want %+v", heads, want)
 	}
 	if raw, _ := json.Marshal(snapshot); strings.Contains(string(raw), "canary") ||
 		strings.Contains(string(raw), "127.0.0.1") {

@@ -22,6 +22,9 @@ type Snapshot struct {
 	HeadKnown bool      `json:"head_known"`
 	HeadAt    time.Time `json:"head_at,omitzero"`
 	Slack     uint64    `json:"slack,omitempty"`
+	// Safe and Finalized are the heads of those names on EVM chains.
+	Safe      DeepHead `json:"safe,omitzero"`
+	Finalized DeepHead `json:"finalized,omitzero"`
 	// BlockMicros is the time between two blocks in microseconds, if several upstreams or their
 	// blocks show that it is shorter than the catalog's; zero otherwise.
 	BlockMicros int64 `json:"block_micros,omitempty"`
@@ -34,6 +37,26 @@ type Snapshot struct {
 	// Checkpoints are hashes that reveal a reorg, the newest last; a few at most.
 	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"`
 	Upstreams   []UpstreamState `json:"upstreams"`
+}
+
+// DeepHead is a consensus of upstreams about the block that a tag names; zero before the first. It
+// goes back only when Head falls.
+type DeepHead struct {
+	Number uint64 `json:"number"`
+	// VouchedAt is the last round in which upstreams vouched for it.
+	VouchedAt time.Time `json:"vouched_at"`
+}
+
+// deepHeadLasts is how long the block of a tag is known after the last round that vouched for it.
+// Without a limit, its depth would seem to grow when upstreams stop reporting it.
+const deepHeadLasts = 10 * finalityEvery
+
+// at returns the number, or zero if nobody vouches for it any more.
+func (d *DeepHead) at(now time.Time) uint64 {
+	if now.Sub(d.VouchedAt) >= deepHeadLasts {
+		return 0
+	}
+	return d.Number
 }
 
 // Checkpoint is the hash of a block deeper than chain.FinalDepth below the head.
@@ -66,6 +89,11 @@ type UpstreamState struct {
 	Head          uint64 `json:"head"`
 	Lag           uint64 `json:"lag"`
 	LatencyMicros int64  `json:"latency_micros"`
+	// Safe and Finalized are the blocks that the upstream names so, zero if it did not. FinalityAt
+	// is when it was last asked.
+	Safe       uint64    `json:"safe,omitempty"`
+	Finalized  uint64    `json:"finalized,omitempty"`
+	FinalityAt time.Time `json:"finality_at,omitzero"`
 	// Capabilities are the probes' verdicts, by capability.
 	Capabilities map[chain.Capability]Verdict `json:"verdicts,omitempty"`
 }

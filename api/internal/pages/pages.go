@@ -373,7 +373,7 @@ func weight(method, params string) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("%s is not in the catalog", method)
 	}
-	w, refusal := m.Weigh([]byte(params), head)
+	w, refusal := m.Weigh([]byte(params), chain.Heads{Latest: head})
 	if refusal != nil {
 		return 0, refusal
 	}
