@@ -24,6 +24,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
+	"github.com/chainaccess/gateway/relay/price"
 )
 
 // patience is the timeout of a condition on a busy machine. Normally none takes ten seconds, except
@@ -128,7 +129,9 @@ func setup(t *testing.T, changes ...func(*config.Config)) *bench {
 		u.On("eth_blockNumber", testkit.Result("0x64"))
 		u.On("eth_getCode", testkit.Result("0x6001"))
 		b.upstreams[i] = u
-		listed = append(listed, config.Upstream{Name: name, URL: u.URL + "/v2/" + canary, Supply: "public"})
+		listed = append(listed, config.Upstream{
+			Name: name, URL: u.URL + "/v2/" + canary, Supply: "public", Price: &price.Setting{USDPerMillion: 1},
+		})
 	}
 	b.providers = config.Upstreams{Chains: map[string]config.ChainUpstreams{"base_mainnet": {Upstreams: listed}}}
 
