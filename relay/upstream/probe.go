@@ -165,7 +165,7 @@ func (c *Chain) measureFinality(ctx context.Context, e *Endpoint, s *UpstreamSta
 	_ = asking.Wait() // none fails
 }
 
-// tagged returns the number of the block that an upstream gives a tag; zero for none.
+// tagged returns the number of the block that a tag means at an upstream; zero for none.
 func (e *Endpoint) tagged(ctx context.Context, tag string) uint64 {
 	result, reason := e.ask(ctx, "eth_getBlockByNumber", `["`+tag+`",false]`)
 	var b struct{ Number string }
