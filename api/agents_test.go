@@ -6,32 +6,33 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/service"
 )
 
 // The tools on the page and in the guide must match the server's.
 func TestTools_ListedInDocumentsAreTheServers(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	page, guide := g.read("/docs/agents").body, g.read("/skill.md").body
+	g := apitest.Setup(t)
+	page, guide := read(g, "/docs/agents").Body, read(g, "/skill.md").Body
 	_, tools, listed := strings.Cut(page, `id="key-free"`)
 	free, keyed, found := strings.Cut(tools, `id="keyed"`)
 	if !listed || !found {
 		t.Fatal("the page does not tell the tools apart")
 	}
-	for _, tool := range g.tools {
+	for _, tool := range g.Tools {
 		row := `<code>` + tool.Name + `</code></th><td>` + html.EscapeString(tool.Purpose) + `</td>`
 		if strings.Contains(free, row) != tool.KeyFree || strings.Contains(keyed, row) == tool.KeyFree {
 			t.Errorf("%s (without a key: %t) is not where it belongs", tool.Name, tool.KeyFree)
 		}
 	}
-	if len(g.tools) == 0 || strings.Count(page, "<tr><th scope=\"row\"><code>") != len(g.tools) ||
-		!strings.Contains(page, fmt.Sprintf(": %d tools for", len(g.tools))) {
+	if len(g.Tools) == 0 || strings.Count(page, "<tr><th scope=\"row\"><code>") != len(g.Tools) ||
+		!strings.Contains(page, fmt.Sprintf(": %d tools for", len(g.Tools))) {
 		t.Error("the page lists other tools, or counts them otherwise")
 	}
 	named := func(free bool) string {
 		var names []string
-		for _, tool := range g.tools {
+		for _, tool := range g.Tools {
 			if tool.KeyFree == free {
 				names = append(names, "`"+tool.Name+"`")
 			}

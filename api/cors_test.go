@@ -5,21 +5,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestCORS_PreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	key := g.doorKey()
+	g := apitest.Setup(t)
+	key := g.DoorKey()
 	for _, path := range []string{"/rpc/eth_mainnet", "/rpc/solana_mainnet", "/rpc/unknown"} {
-		a := g.ask(http.MethodOptions, path, "", "", "Origin", "https://dapp.example", "Access-Control-Request-Method",
+		a := g.Ask(http.MethodOptions, path, "", "", "Origin", "https://dapp.example", "Access-Control-Request-Method",
 			"POST", "Access-Control-Request-Headers", "authorization,content-type,solana-client,x-route-tier")
-		h := a.header
-		if a.status != http.StatusNoContent || a.body != "" || h.Get("Access-Control-Allow-Origin") != "*" ||
+		h := a.Header
+		if a.Status != http.StatusNoContent || a.Body != "" || h.Get("Access-Control-Allow-Origin") != "*" ||
 			h.Get("Access-Control-Allow-Methods") != "POST" || h.Get("Access-Control-Max-Age") == "" ||
 			h.Get("Access-Control-Allow-Credentials") != "" {
-			t.Errorf("%s: HTTP %d %v %s", path, a.status, h, a.body)
+			t.Errorf("%s: HTTP %d %v %s", path, a.Status, h, a.Body)
 		}
 		allowed := "," + strings.ToLower(strings.ReplaceAll(h.Get("Access-Control-Allow-Headers"), " ", "")) + ","
 		for _, name := range []string{
@@ -30,64 +31,64 @@ func TestCORS_PreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {
 			}
 		}
 	}
-	if u := g.usage(key); len(u) != 0 {
+	if u := g.Usage(key); len(u) != 0 {
 		t.Errorf("usage is %v", u)
 	}
 }
 
 func TestCORS_OtherOriginsMayReadTheMenuWithoutCredentials(t *testing.T) {
 	t.Parallel()
-	g := setup(t, func(o *options) { o.terms = sold(t) })
+	g := apitest.Setup(t, func(o *apitest.Options) { o.Terms = apitest.Terms(t) })
 	const origin = "https://dapp.example"
 	for _, path := range []string{"/x402", "/.well-known/x402"} {
-		for what, a := range map[string]answer{
-			"read":    g.ask(http.MethodGet, path, "", "", "Origin", origin),
-			"refused": g.ask(http.MethodPost, path, "", "{}", "Origin", origin),
+		for what, a := range map[string]apitest.Answer{
+			"read":    g.Ask(http.MethodGet, path, "", "", "Origin", origin),
+			"refused": g.Ask(http.MethodPost, path, "", "{}", "Origin", origin),
 		} {
-			if a.header.Get("Access-Control-Allow-Origin") != "*" ||
-				a.header.Get("Access-Control-Allow-Credentials") != "" ||
-				!strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "X-Request-Id") {
-				t.Errorf("%s, %s: HTTP %d %v", path, what, a.status, a.header)
+			if a.Header.Get("Access-Control-Allow-Origin") != "*" ||
+				a.Header.Get("Access-Control-Allow-Credentials") != "" ||
+				!strings.Contains(a.Header.Get("Access-Control-Expose-Headers"), "X-Request-Id") {
+				t.Errorf("%s, %s: HTTP %d %v", path, what, a.Status, a.Header)
 			}
 		}
-		a := g.ask(http.MethodOptions, path, "", "", "Origin", origin, "Access-Control-Request-Method", "GET",
+		a := g.Ask(http.MethodOptions, path, "", "", "Origin", origin, "Access-Control-Request-Method", "GET",
 			"Access-Control-Request-Headers", "accept-payment")
-		if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Origin") != "*" ||
-			a.header.Get("Access-Control-Allow-Methods") != "GET" ||
-			a.header.Get("Access-Control-Allow-Credentials") != "" {
-			t.Errorf("%s, preflight: HTTP %d %v", path, a.status, a.header)
+		if a.Status != http.StatusNoContent || a.Header.Get("Access-Control-Allow-Origin") != "*" ||
+			a.Header.Get("Access-Control-Allow-Methods") != "GET" ||
+			a.Header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s, preflight: HTTP %d %v", path, a.Status, a.Header)
 		}
 	}
 	// payers are not for other pages to read
 	for _, path := range []string{"/x402/redeem", "/x402/receipts/0x" + strings.Repeat("0", 64)} {
-		if a := g.ask(http.MethodGet, path, "", "", "Origin",
-			origin); a.header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s is shared: %v", path, a.header)
+		if a := g.Ask(http.MethodGet, path, "", "", "Origin",
+			origin); a.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s is shared: %v", path, a.Header)
 		}
 	}
 }
 
 func TestCORS_OtherOriginsMayReadEveryAnswerOfTheRelay(t *testing.T) {
 	t.Parallel()
-	g := setup(t, func(o *options) { o.maxBody = 4096 })
-	key := g.unlimited()
+	g := apitest.Setup(t, func(o *apitest.Options) { o.MaxBody = 4096 })
+	key := g.Unlimited()
 	const origin = "https://dapp.example"
-	for name, a := range map[string]answer{
-		"result":        g.eth(key, "eth_call", "Origin", origin),
-		"hit":           g.eth(key, "eth_chainId", "Origin", origin),
-		"batch":         g.rpc(key, chain.EthMainnet, batchOf(2, "eth_call"), "Origin", origin),
-		"no key":        g.eth("", "eth_call", "Origin", origin),
-		"not served":    g.eth(key, "eth_nothing", "Origin", origin),
-		"no JSON":       g.rpc(key, chain.EthMainnet, "{", "Origin", origin),
-		"too large":     g.rpc(key, chain.EthMainnet, strings.Repeat(" ", 5000), "Origin", origin),
-		"no chain":      g.rpc(key, "bitcoin", call("eth_call", "[]"), "Origin", origin),
-		"GET":           g.ask(http.MethodGet, "/rpc/eth_mainnet", key, "", "Origin", origin),
-		"large headers": g.eth(key, "eth_call", "Origin", origin, "X-Filler", strings.Repeat("x", 40<<10)),
+	for name, a := range map[string]apitest.Answer{
+		"result":        g.Eth(key, "eth_call", "Origin", origin),
+		"hit":           g.Eth(key, "eth_chainId", "Origin", origin),
+		"batch":         g.RPC(key, chain.EthMainnet, apitest.BatchOf(2, "eth_call"), "Origin", origin),
+		"no key":        g.Eth("", "eth_call", "Origin", origin),
+		"not served":    g.Eth(key, "eth_nothing", "Origin", origin),
+		"no JSON":       g.RPC(key, chain.EthMainnet, "{", "Origin", origin),
+		"too large":     g.RPC(key, chain.EthMainnet, strings.Repeat(" ", 5000), "Origin", origin),
+		"no chain":      g.RPC(key, "bitcoin", apitest.Call("eth_call", "[]"), "Origin", origin),
+		"GET":           g.Ask(http.MethodGet, "/rpc/eth_mainnet", key, "", "Origin", origin),
+		"large headers": g.Eth(key, "eth_call", "Origin", origin, "X-Filler", strings.Repeat("x", 40<<10)),
 	} {
-		exposed := a.header.Get("Access-Control-Expose-Headers")
-		if a.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(a.header.Get("Vary"),
+		exposed := a.Header.Get("Access-Control-Expose-Headers")
+		if a.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(a.Header.Get("Vary"),
 			"Accept-Encoding") {
-			t.Errorf("%s: HTTP %d %v", name, a.status, a.header)
+			t.Errorf("%s: HTTP %d %v", name, a.Status, a.Header)
 		}
 		for _, header := range []string{
 			"X-Request-Id", "X-Service-Cache", "Server-Timing", "Retry-After", "RateLimit-Limit", "RateLimit-Remaining",
@@ -98,17 +99,17 @@ func TestCORS_OtherOriginsMayReadEveryAnswerOfTheRelay(t *testing.T) {
 			}
 		}
 	}
-	if a := g.eth(key, "eth_call"); a.header.Get("Access-Control-Allow-Origin") != "*" ||
-		a.header.Get("Access-Control-Expose-Headers") != "" {
-		t.Errorf("without an origin: %v", a.header)
+	if a := g.Eth(key, "eth_call"); a.Header.Get("Access-Control-Allow-Origin") != "*" ||
+		a.Header.Get("Access-Control-Expose-Headers") != "" {
+		t.Errorf("without an origin: %v", a.Header)
 	}
 	for _, path := range []string{"/keys", "/healthz"} {
-		if a := g.ask(http.MethodOptions, path, "", "", "Origin", origin); a.status != http.StatusMethodNotAllowed ||
-			a.header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s is shared: HTTP %d %v", path, a.status, a.header)
+		if a := g.Ask(http.MethodOptions, path, "", "", "Origin", origin); a.Status != http.StatusMethodNotAllowed ||
+			a.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s is shared: HTTP %d %v", path, a.Status, a.Header)
 		}
 	}
-	if a := g.newKey("Origin", origin); a.header.Get("Access-Control-Allow-Origin") != "" {
+	if a := g.NewKey("Origin", origin); a.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error("a page may read the keys that it makes in the name of its visitors")
 	}
 }

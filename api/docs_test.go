@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -26,14 +27,14 @@ func codes() []int {
 // The page of a code must show everything that the table of refusals has about it.
 func TestDocs_EveryCodeHasAPageWithItsReasons(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	index := g.read("/docs/errors").body
+	g := apitest.Setup(t)
+	index := read(g, "/docs/errors").Body
 	for _, e := range fault.Table() {
 		path := fmt.Sprint("/docs/errors/", e.Code)
 		if !strings.Contains(index, `href="`+path+`"`) || !strings.Contains(index, html.EscapeString(e.Title)) {
 			t.Errorf("the index lacks %d, %s", e.Code, e.Title)
 		}
-		page := html.UnescapeString(g.read(path).body)
+		page := html.UnescapeString(read(g, path).Body)
 		for _, want := range append([]string{e.Title, e.Meaning, fmt.Sprint(e.HTTP), "Retry?", "Charged"},
 			e.Steps...) {
 			if !strings.Contains(page, want) {
@@ -42,14 +43,14 @@ func TestDocs_EveryCodeHasAPageWithItsReasons(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/docs/errors/-1", "/docs/errors/x", "/docs/errors/32017"} {
-		g.ask(http.MethodGet, path, "", "").refused(http.StatusNotFound, -32600)
+		g.Ask(http.MethodGet, path, "", "").Refused(http.StatusNotFound, -32600)
 	}
 }
 
 func TestDocs_QuickStartHasEveryClientAndEveryChain(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	page := html.UnescapeString(g.read("/docs/quickstart").body)
+	g := apitest.Setup(t)
+	page := html.UnescapeString(read(g, "/docs/quickstart").Body)
 	for _, want := range []string{
 		"curl -s -X POST https://gateway.example/keys", "from 'viem'", "from 'ethers'", "from web3 import Web3",
 		"from '@solana/kit'", "https://gateway.example/mcp", "https://gateway.example/rpc/eth_mainnet",
@@ -60,7 +61,7 @@ func TestDocs_QuickStartHasEveryClientAndEveryChain(t *testing.T) {
 			t.Errorf("it lacks %q", want)
 		}
 	}
-	pay := html.UnescapeString(g.read("/docs/pay-per-call").body)
+	pay := html.UnescapeString(read(g, "/docs/pay-per-call").Body)
 	for _, tier := range plan.PerCallTiers() {
 		for _, want := range []string{
 			string(tier.Tier), tier.NetAmountRequired().USDC(), tier.MaxAmountRequired().USDC(),
@@ -75,19 +76,20 @@ func TestDocs_QuickStartHasEveryClientAndEveryChain(t *testing.T) {
 // The theme chosen in the console applies to documents, and each theme is cached separately.
 func TestDocs_FollowTheChosenTheme(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
+	g := apitest.Setup(t)
 	for cookie, want := range map[string]string{
 		"__Host-theme=dark": `<html lang="en" data-theme="dark">`, "theme=light": `<html lang="en" data-theme="light">`,
 		"theme=auto": `<html lang="en">`, `theme="><script>`: `<html lang="en">`, "other=dark": `<html lang="en">`,
 	} {
 		for _, path := range []string{"/docs/quickstart", "/docs/errors/-32005", "/terms"} {
-			a := g.read(path, "Cookie", cookie)
-			if !strings.Contains(a.body, want) || !strings.Contains(a.header.Get("Vary"), "Cookie") {
-				t.Errorf("%s with %s begins %.60q, and varies by %q", path, cookie, a.body, a.header.Get("Vary"))
+			a := read(g, path, "Cookie", cookie)
+			if !strings.Contains(a.Body, want) || !strings.Contains(a.Header.Get("Vary"), "Cookie") {
+				t.Errorf("%s with %s begins %.60q, and varies by %q", path, cookie, a.Body, a.Header.Get("Vary"))
 			}
 		}
 	}
-	if g.read("/docs/errors", "Cookie", "theme=dark").header.Get("ETag") == g.read("/docs/errors").header.Get("ETag") {
+	if read(g, "/docs/errors", "Cookie", "theme=dark").Header.Get("ETag") == read(g,
+		"/docs/errors").Header.Get("ETag") {
 		t.Error("both themes have one tag")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/api/internal/openapi"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -20,18 +21,18 @@ import (
 )
 
 // read gets a page without a key, and checks what holds for every page.
-func (g *gateway) read(path string, headers ...string) answer {
-	g.t.Helper()
-	a := g.ask(http.MethodGet, path, "", "", headers...)
-	if a.status != http.StatusOK || a.body == "" {
-		g.t.Fatalf("GET %s is HTTP %d with %d bytes", path, a.status, len(a.body))
+func read(g *apitest.Gateway, path string, headers ...string) apitest.Answer {
+	g.T.Helper()
+	a := g.Ask(http.MethodGet, path, "", "", headers...)
+	if a.Status != http.StatusOK || a.Body == "" {
+		g.T.Fatalf("GET %s is HTTP %d with %d bytes", path, a.Status, len(a.Body))
 	}
 	return a
 }
 
 func TestDocs_AreReadWithoutAKeyAndMayBeCached(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
+	g := apitest.Setup(t)
 	for path, media := range map[string]string{
 		"/openapi.json": "application/json", "/docs": "text/html", "/docs/agents": "text/html",
 		"/docs/quickstart": "text/html", "/docs/errors": "text/html", "/docs/errors/-32017": "text/html",
@@ -39,58 +40,58 @@ func TestDocs_AreReadWithoutAKeyAndMayBeCached(t *testing.T) {
 		"/llms.txt": "text/plain", "/server.json": "application/json", "/sitemap.xml": "application/xml",
 		"/robots.txt": "text/plain",
 	} {
-		a := g.read(path)
-		tag := a.header.Get("ETag")
-		if a.header.Get("Content-Type") != media+"; charset=utf-8" || tag == "" ||
-			!strings.HasPrefix(a.header.Get("Cache-Control"), "public, max-age=") {
-			t.Errorf("%s comes with %v", path, a.header)
+		a := read(g, path)
+		tag := a.Header.Get("ETag")
+		if a.Header.Get("Content-Type") != media+"; charset=utf-8" || tag == "" ||
+			!strings.HasPrefix(a.Header.Get("Cache-Control"), "public, max-age=") {
+			t.Errorf("%s comes with %v", path, a.Header)
 		}
-		head := g.ask(http.MethodHead, path, "", "")
-		if head.status != http.StatusOK || head.body != "" || head.header.Get("ETag") != tag ||
-			head.header.Get("Content-Type") != a.header.Get("Content-Type") {
-			t.Errorf("HEAD %s is HTTP %d with %v", path, head.status, head.header)
+		head := g.Ask(http.MethodHead, path, "", "")
+		if head.Status != http.StatusOK || head.Body != "" || head.Header.Get("ETag") != tag ||
+			head.Header.Get("Content-Type") != a.Header.Get("Content-Type") {
+			t.Errorf("HEAD %s is HTTP %d with %v", path, head.Status, head.Header)
 		}
-		if same := g.ask(http.MethodGet, path, "", "", "If-None-Match",
-			`"other", `+tag); same.status != http.StatusNotModified || same.body != "" {
-			t.Errorf("%s with its own tag is HTTP %d with %d bytes", path, same.status, len(same.body))
+		if same := g.Ask(http.MethodGet, path, "", "", "If-None-Match",
+			`"other", `+tag); same.Status != http.StatusNotModified || same.Body != "" {
+			t.Errorf("%s with its own tag is HTTP %d with %d bytes", path, same.Status, len(same.Body))
 		}
-		if other := g.ask(http.MethodGet, path, "", "", "If-None-Match", `"other"`); other.status != http.StatusOK {
-			t.Errorf("%s with another tag is HTTP %d", path, other.status)
+		if other := g.Ask(http.MethodGet, path, "", "", "If-None-Match", `"other"`); other.Status != http.StatusOK {
+			t.Errorf("%s with another tag is HTTP %d", path, other.Status)
 		}
-		plain := g.read(path, "Accept-Encoding", "identity")
-		if plain.header.Get("Content-Encoding") != "" || plain.body != a.body {
+		plain := read(g, path, "Accept-Encoding", "identity")
+		if plain.Header.Get("Content-Encoding") != "" || plain.Body != a.Body {
 			t.Errorf("%s as it is differs from what gzip brought", path)
 		}
 	}
 	for _, path := range []string{"/docs/methods", "/healthz", "/readyz"} {
-		if a := g.ask(http.MethodHead, path, "", ""); a.status != http.StatusOK || a.body != "" {
-			t.Errorf("HEAD %s is HTTP %d", path, a.status)
+		if a := g.Ask(http.MethodHead, path, "", ""); a.Status != http.StatusOK || a.Body != "" {
+			t.Errorf("HEAD %s is HTTP %d", path, a.Status)
 		}
 	}
 }
 
 func TestDocs_PagesLoadNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
+	g := apitest.Setup(t)
 	paths := []string{"/docs", "/docs/agents", "/docs/quickstart", "/docs/pay-per-call", "/docs/errors", "/terms"}
 	for _, code := range codes() {
 		paths = append(paths, fmt.Sprint("/docs/errors/", code))
 	}
 	for _, path := range paths {
-		a := g.read(path)
-		policy := a.header.Get("Content-Security-Policy")
+		a := read(g, path)
+		policy := a.Header.Get("Content-Security-Policy")
 		if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") ||
 			strings.Contains(policy, "unsafe") {
 			t.Errorf("%s has the policy %q", path, policy)
 		}
-		if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Referrer-Policy") == "" {
-			t.Errorf("%s comes with %v", path, a.header)
+		if a.Header.Get("X-Content-Type-Options") != "nosniff" || a.Header.Get("Referrer-Policy") == "" {
+			t.Errorf("%s comes with %v", path, a.Header)
 		}
 		if inline := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:`).FindString(
-			a.body); inline != "" {
+			a.Body); inline != "" {
 			t.Errorf("%s holds %q, which its policy forbids", path, inline)
 		}
-		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(a.body, -1) {
+		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(a.Body, -1) {
 			// the console's home page is not served here
 			if strings.HasPrefix(m[1], "mailto:") || strings.HasPrefix(m[1], "#") || m[1] == "/" {
 				continue
@@ -100,24 +101,24 @@ func TestDocs_PagesLoadNothingFromElsewhere(t *testing.T) {
 				continue
 			}
 			if !strings.HasPrefix(m[1], "/docs/assets/") {
-				g.read(m[1])
+				read(g, m[1])
 				continue
 			}
 			// Assets belong to the pages and not to the interface, so the document does not list
 			// them.
 			asset := httptest.NewRecorder()
-			g.handler.ServeHTTP(asset, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m[1], http.NoBody))
+			g.Handler.ServeHTTP(asset, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m[1], http.NoBody))
 			if asset.Code != http.StatusOK || asset.Body.Len() == 0 ||
 				asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
 				t.Errorf("%s is HTTP %d with %d bytes and %v", m[1], asset.Code, asset.Body.Len(), asset.Header())
 			}
 		}
 	}
-	g.ask(http.MethodGet, "/docs/assets/docs.000000000000.js", "", "").refused(http.StatusNotFound, -32600)
+	g.Ask(http.MethodGet, "/docs/assets/docs.000000000000.js", "", "").Refused(http.StatusNotFound, -32600)
 }
 
 // served returns the document as clients receive it.
-func (g *gateway) served() (document struct {
+func served(g *apitest.Gateway) (document struct {
 	Paths map[string]map[string]struct {
 		OperationID string `json:"operationId"`
 	} `json:"paths"`
@@ -125,15 +126,15 @@ func (g *gateway) served() (document struct {
 	Info    struct{ Version string }
 },
 ) {
-	g.t.Helper()
-	g.must(json.Unmarshal([]byte(g.read("/openapi.json").body), &document))
+	g.T.Helper()
+	g.Must(json.Unmarshal([]byte(read(g, "/openapi.json").Body), &document))
 	return document
 }
 
 func TestOpenAPI_EveryRouteOfTheDocumentIsServed(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	document := g.served()
+	g := apitest.Setup(t)
+	document := served(g)
 	if document.Info.Version != openapi.Version || len(document.Servers) != 1 ||
 		document.Servers[0].URL != "https://gateway.example" {
 		t.Errorf("version %q, servers %v", document.Info.Version, document.Servers)
@@ -143,10 +144,10 @@ func TestOpenAPI_EveryRouteOfTheDocumentIsServed(t *testing.T) {
 		for method, op := range methods {
 			routes++
 			address := strings.NewReplacer("{chain}", "eth_mainnet", "{code}", "-32017").Replace(path)
-			a := g.ask(strings.ToUpper(method), address, "", "")
-			if a.status == http.StatusNotFound && strings.Contains(a.body, fault.UnknownRoute.Entry().Meaning) ||
-				a.status == http.StatusMethodNotAllowed {
-				t.Errorf("%s %s (%s) is HTTP %d", method, path, op.OperationID, a.status)
+			a := g.Ask(strings.ToUpper(method), address, "", "")
+			if a.Status == http.StatusNotFound && strings.Contains(a.Body, fault.UnknownRoute.Entry().Meaning) ||
+				a.Status == http.StatusMethodNotAllowed {
+				t.Errorf("%s %s (%s) is HTTP %d", method, path, op.OperationID, a.Status)
 			}
 		}
 	}
@@ -157,36 +158,36 @@ func TestOpenAPI_EveryRouteOfTheDocumentIsServed(t *testing.T) {
 
 func TestOpenAPI_DescribesAdoptionOnlyWhereThereIsAConsole(t *testing.T) {
 	t.Parallel()
-	alone, with := setup(t), setup(t, func(o *options) { o.pages = somePages{} })
-	if _, ok := alone.served().Paths["/agents/adopt"]; ok {
+	alone, with := apitest.Setup(t), apitest.Setup(t, func(o *apitest.Options) { o.Pages = somePages{} })
+	if _, ok := served(alone).Paths["/agents/adopt"]; ok {
 		t.Error("it is described where nothing serves it")
 	}
-	if op := with.served().Paths["/agents/adopt"]["post"]; op.OperationID != "adopt_key" {
+	if op := served(with).Paths["/agents/adopt"]["post"]; op.OperationID != "adopt_key" {
 		t.Errorf("it is described as %q", op.OperationID)
 	}
 }
 
 func TestDocs_HaveTheChosenThemeAndItsSwitch(t *testing.T) {
 	t.Parallel()
-	alone, with := setup(t), setup(t, func(o *options) { o.pages = somePages{} })
+	alone, with := apitest.Setup(t), apitest.Setup(t, func(o *apitest.Options) { o.Pages = somePages{} })
 	for _, path := range []string{"/docs", "/docs/errors/-32005", "/terms"} {
-		dark := with.read(path, "Cookie", "theme=dark")
+		dark := read(with, path, "Cookie", "theme=dark")
 		for _, want := range []string{
 			` data-theme="dark"`, `action="/docs/theme"`, `name="back" value="` + path + `"`,
 			`value="dark" aria-pressed="true"`, `value="auto" aria-pressed="false"`,
 		} {
-			if !strings.Contains(dark.body, want) {
+			if !strings.Contains(dark.Body, want) {
 				t.Errorf("%s in dark lacks %s", path, want)
 			}
 		}
-		if policy := dark.header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self'") {
+		if policy := dark.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self'") {
 			t.Errorf("%s has the policy %q, under which the switch does nothing", path, policy)
 		}
-		if body := with.read(path).body; strings.Contains(body, "data-theme=") ||
+		if body := read(with, path).Body; strings.Contains(body, "data-theme=") ||
 			!strings.Contains(body, `value="auto" aria-pressed="true"`) {
 			t.Errorf("%s has a theme that nobody chose", path)
 		}
-		if strings.Contains(alone.read(path).body, "/docs/theme") {
+		if strings.Contains(read(alone, path).Body, "/docs/theme") {
 			t.Errorf("%s has a switch where nothing keeps what is chosen", path)
 		}
 	}
@@ -194,7 +195,7 @@ func TestDocs_HaveTheChosenThemeAndItsSwitch(t *testing.T) {
 
 func TestOpenAPI_ViewerIsLoadedOnRequest(t *testing.T) {
 	t.Parallel()
-	page := setup(t).read("/docs").body
+	page := read(apitest.Setup(t), "/docs").Body
 	if loaded := regexp.MustCompile(`(?:src|href)="[^"]*swagger`).FindString(page); loaded != "" {
 		t.Errorf("the page loads %s by itself", loaded)
 	}
@@ -208,9 +209,9 @@ func TestOpenAPI_ViewerIsLoadedOnRequest(t *testing.T) {
 // Without scripts, /docs lists all operations.
 func TestDocs_ListEveryOperationWithoutScripts(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	page := strings.ReplaceAll(g.read("/docs").body, "<wbr>", "") // where a line may break
-	for path, methods := range g.served().Paths {
+	g := apitest.Setup(t)
+	page := strings.ReplaceAll(read(g, "/docs").Body, "<wbr>", "") // where a line may break
+	for path, methods := range served(g).Paths {
 		for method := range methods {
 			if row := "<code>" + strings.ToUpper(method) + " " + path + "</code>"; !strings.Contains(page, row) {
 				t.Errorf("/docs lacks %s", row)
@@ -235,8 +236,8 @@ func TestDocs_ListEveryOperationWithoutScripts(t *testing.T) {
 // The figures in the guide for agents must be those of the packages that own them.
 func TestAgentGuide_StatesTheFiguresInForce(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	guide := g.read("/skill.md").body
+	g := apitest.Setup(t)
+	guide := read(g, "/skill.md").Body
 	want := []string{
 		"https://gateway.example/keys", "Authorization: Bearer", "X-Route-Tier", "X-Request-Id", "-32017", "claim_code",
 		"next_door", "X-PAYMENT", "https://gateway.example/x402/redeem", plan.Must(plan.Door1).DailyQuota().Grouped() +
@@ -259,7 +260,7 @@ func TestAgentGuide_StatesTheFiguresInForce(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range g.operations.All() {
+	for _, c := range g.Operations.All() {
 		if m := c.Meta(); m.Metered() {
 			want = append(want, fmt.Sprintf("| `%s %s` | %s | %s |", m.Route.Method, m.Route.Path, m.Title, m.Units))
 		}
@@ -280,10 +281,10 @@ func TestAgentGuide_StatesTheFiguresInForce(t *testing.T) {
 // The guide's table of costs must match the catalog.
 func TestAgentGuide_NamesEveryHeavyMethod(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
+	g := apitest.Setup(t)
 	rows := map[string]string{}
 	for _, m := range regexp.MustCompile("(?m)^\\| `([a-zA-Z_*0-9]+)` \\| (\\d+) \\|$").FindAllStringSubmatch(
-		g.read("/skill.md").body, -1) {
+		read(g, "/skill.md").Body, -1) {
 		rows[m[1]] = m[2]
 	}
 	heavy := 0
@@ -309,8 +310,8 @@ func TestAgentGuide_NamesEveryHeavyMethod(t *testing.T) {
 
 func TestTerms_CarryTheirVersionAndWhatIsStored(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	page := g.read("/terms").body
+	g := apitest.Setup(t)
+	page := read(g, "/terms").Body
 	for _, text := range []string{
 		"Version " + service.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(),
 		"without warranty", fmt.Sprintf("Kept for %d days", workflows.PartitionInput().KeepCallDays),
@@ -325,8 +326,8 @@ func TestTerms_CarryTheirVersionAndWhatIsStored(t *testing.T) {
 // llmstxt.org: a title, a summary as a quotation, sections of links. Every link must work.
 func TestLLMsTxt_FollowsItsConvention(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	text := g.read("/llms.txt").body
+	g := apitest.Setup(t)
+	text := read(g, "/llms.txt").Body
 	if !regexp.MustCompile(`\A# [^\n]+\n\n> [^\n]+\n\n`).MatchString(text) {
 		t.Errorf("it begins with %.120q", text)
 	}
@@ -336,7 +337,7 @@ func TestLLMsTxt_FollowsItsConvention(t *testing.T) {
 		t.Errorf("it has %d links of %d", len(links), strings.Count(text, "]("))
 	}
 	for _, l := range links {
-		g.read(l[1])
+		read(g, l[1])
 	}
 }
 
@@ -344,7 +345,7 @@ func TestLLMsTxt_FollowsItsConvention(t *testing.T) {
 // undeclared answers are detected.
 func TestOpenAPI_UndeclaredAnswersAreNoticed(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
+	g := apitest.Setup(t)
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.RawQuery != "bare" {
@@ -367,15 +368,15 @@ func TestOpenAPI_UndeclaredAnswersAreNoticed(t *testing.T) {
 	t.Cleanup(stub.Close)
 	complaints := 0
 	client := &http.Client{
-		Transport: g.interfaceDocument().Transport(stub.Client().Transport, func(error) { complaints++ }),
+		Transport: g.InterfaceDocument().Transport(stub.Client().Transport, func(error) { complaints++ }),
 	}
 	for query, want := range map[string]int{"": 0, "bare": 1, "teapot": 1, "limited": 1, "code": 1} {
 		complaints = 0
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, stub.URL+"/rpc/eth_mainnet?"+query,
 			http.NoBody)
-		g.must(err)
+		g.Must(err)
 		resp, err := client.Do(req)
-		g.must(err)
+		g.Must(err)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 		if complaints != want {

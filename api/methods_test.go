@@ -5,16 +5,17 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestCatalog_ListsWhatIsServedWithoutAKey(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/docs/methods", http.NoBody)
-	g.must(err)
+	g := apitest.Setup(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/docs/methods", http.NoBody)
+	g.Must(err)
 	resp, err := http.DefaultClient.Do(req)
-	g.must(err)
+	g.Must(err)
 	defer func() { _ = resp.Body.Close() }()
 	var catalog struct {
 		Contact string
@@ -27,8 +28,8 @@ func TestCatalog_ListsWhatIsServedWithoutAKey(t *testing.T) {
 			}
 		}
 	}
-	g.must(json.NewDecoder(resp.Body).Decode(&catalog))
-	if resp.StatusCode != http.StatusOK || catalog.Contact != links.Contact || len(catalog.Chains) != 2 {
+	g.Must(json.NewDecoder(resp.Body).Decode(&catalog))
+	if resp.StatusCode != http.StatusOK || catalog.Contact != apitest.Links.Contact || len(catalog.Chains) != 2 {
 		t.Fatalf("%d %+v", resp.StatusCode, catalog)
 	}
 	for _, listed := range catalog.Chains {

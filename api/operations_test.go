@@ -4,13 +4,15 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/api/internal/apitest"
 )
 
 // Invalid input is reported and does not count against the limit of the address: afterwards it can
 // still create three keys.
 func TestOperations_WrongInputIsExplainedAndTakesNothing(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
+	g := apitest.Setup(t)
 	for name, row := range map[string]struct {
 		body    string
 		headers []string
@@ -54,15 +56,15 @@ func TestOperations_WrongInputIsExplainedAndTakesNothing(t *testing.T) {
 		case "a route with a slash at its end":
 			path = "/keys/"
 		}
-		a := g.ask(method, path, "", row.body, row.headers...)
-		a.refused(row.status, row.code)
-		if !strings.Contains(a.body, row.says) {
-			t.Errorf("%s: %s does not say %q", name, a.body, row.says)
+		a := g.Ask(method, path, "", row.body, row.headers...)
+		a.Refused(row.status, row.code)
+		if !strings.Contains(a.Body, row.says) {
+			t.Errorf("%s: %s does not say %q", name, a.Body, row.says)
 		}
 	}
 	for _, body := range []string{"", "{}", ` { } `} {
-		if a := g.ask(http.MethodPost, "/keys", "", body); a.status != http.StatusCreated {
-			t.Errorf("with body %q: HTTP %d %s", body, a.status, a.body)
+		if a := g.Ask(http.MethodPost, "/keys", "", body); a.Status != http.StatusCreated {
+			t.Errorf("with body %q: HTTP %d %s", body, a.Status, a.Body)
 		}
 	}
 }

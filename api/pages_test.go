@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/api/internal/apitest"
 )
 
 // somePages fakes the pages of a receipt, the status, GET /keys, GET /overview, POST /settings and
@@ -34,7 +36,7 @@ func (somePages) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 func TestPages_HaveThePathsThatNoRouteHas(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *options) { o.pages = somePages{} })
+	b := apitest.Setup(t, func(o *apitest.Options) { o.Pages = somePages{} })
 	for name, c := range map[string]struct {
 		method, path, accept string
 		status               int
@@ -60,7 +62,7 @@ func TestPages_HaveThePathsThatNoRouteHas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := http.NewRequestWithContext(t.Context(), c.method, b.url+c.path, http.NoBody)
+			r, err := http.NewRequestWithContext(t.Context(), c.method, b.URL+c.path, http.NoBody)
 			if err != nil {
 				t.Fatal(err)
 			}

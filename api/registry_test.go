@@ -9,6 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -39,10 +40,10 @@ func registrySchema(t *testing.T) *jsonschema.Schema {
 
 func TestServerJSON_IsValidAndNamesOneRemote(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
-	text := g.read("/server.json").body
+	g := apitest.Setup(t)
+	text := read(g, "/server.json").Body
 	entry, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	g.must(err)
+	g.Must(err)
 	schema := registrySchema(t)
 	if err := schema.Validate(entry); err != nil {
 		t.Errorf("the registry would refuse it: %v", err)
@@ -55,7 +56,7 @@ func TestServerJSON_IsValidAndNamesOneRemote(t *testing.T) {
 		Packages   []any
 		Remotes    []struct{ Type, URL string }
 	}
-	g.must(json.Unmarshal([]byte(text), &told))
+	g.Must(json.Unmarshal([]byte(text), &told))
 	if told.Schema != schema.Location[:len(schema.Location)-len("#")] {
 		t.Errorf("it names the schema %s, and is held against %s", told.Schema, schema.Location)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/api/internal/apitest"
 )
 
 // crawlable applies the rules of robots.txt to a path (RFC 9309): the longest match wins, and of
@@ -29,16 +31,16 @@ func crawlable(rules, path string) bool {
 func TestSitemap_HasThePublicPagesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	const public = "https://gateway.example"
-	g := setup(t, func(o *options) { o.pages = somePages{} })
+	g := apitest.Setup(t, func(o *apitest.Options) { o.Pages = somePages{} })
 	var listed struct {
 		URLs []struct {
 			Loc string `xml:"loc"`
 		} `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 url"`
 	}
-	if err := xml.Unmarshal([]byte(g.read("/sitemap.xml").body), &listed); err != nil {
+	if err := xml.Unmarshal([]byte(read(g, "/sitemap.xml").Body), &listed); err != nil {
 		t.Fatal(err)
 	}
-	robots := g.read("/robots.txt").body
+	robots := read(g, "/robots.txt").Body
 	var paths []string
 	for _, u := range listed.URLs {
 		path, ours := strings.CutPrefix(u.Loc, public)
@@ -47,7 +49,7 @@ func TestSitemap_HasThePublicPagesAndNothingElse(t *testing.T) {
 			t.Errorf("%s is listed: ours %t; robots.txt says %s", u.Loc, ours, robots)
 		}
 		if !slices.Contains([]string{"/", "/status"}, path) { // the fake pages have these
-			g.read(path)
+			read(g, path)
 		}
 	}
 	for _, path := range []string{

@@ -130,6 +130,9 @@ var layers = []rule{
 	{"internal/bench", join(serving, []string{"internal/sandbox", "internal/devstack"})},
 	{"test/chaos", nil},
 	{"internal/testkit", []string{"internal/devstack", "migrations"}},
+	{"api/internal/apitest", join(words, outside, flows, doors, []string{
+		"api/http1", "service", "internal/egress", "internal/testkit",
+	})},
 	{"store/internal/storetest", []string{"identity/account", "metering/plan", "store", "internal/testkit"}},
 	{"internal/archtest", nil},
 	{"deploy", nil},
