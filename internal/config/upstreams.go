@@ -44,6 +44,9 @@ type Upstream struct {
 	MaxPerSecond  float64 `yaml:"max_per_second"`
 	// Price is what requests cost the operator there; nil counts no costs.
 	Price *price.Setting `yaml:"price"`
+	// MaxLogBlocks is the most blocks that the upstream takes in one eth_getLogs; 0 means that it is
+	// learned from refusals. Longer ranges are split.
+	MaxLogBlocks uint64 `yaml:"max_log_blocks"`
 }
 
 const (
@@ -51,6 +54,7 @@ const (
 	maxConcurrent  = 100_000
 	maxPerSecond   = 1_000_000
 	leastPerSecond = 0.01 // one call in a hundred seconds
+	maxLogBlocks   = 1_000_000
 )
 
 // fixedHeaders are set by the gateway or by HTTP itself. The last two would make HTTP clients and
@@ -153,6 +157,9 @@ func (u *Upstream) complete(fault func(field, rule string), getenv func(string) 
 	}
 	if !validRate(u.MaxPerSecond) {
 		fault("max_per_second", "give a number from 0.01 to 1000000, or 0 for no bound")
+	}
+	if u.MaxLogBlocks > maxLogBlocks {
+		fault("max_log_blocks", "give a whole number of blocks from 1 to 1000000, or 0 to learn it from refusals")
 	}
 }
 

@@ -53,11 +53,12 @@ func weighLogs(params []byte, h *Heads) (Weight, *fault.Error) {
 }
 
 func logRangeTooLarge(from, to uint64) *fault.Error {
-	return fault.New(fault.RangeTooLarge,
+	last := from + MaxLogBlocks - 1
+	return WithWorkingRange(fault.New(fault.RangeTooLarge,
 		"eth_getLogs answers for at most %d blocks per call; %d to %d are more. Paginate: ask for fromBlock %#x "+
-			"toBlock %#x, then go on from %#x, up to %d blocks at a time, until %#x.",
-		MaxLogBlocks, from, to, from, from+MaxLogBlocks-1, from+MaxLogBlocks, MaxLogBlocks, to).
-		With("from_block", from).With("to_block", to).With("max_blocks", MaxLogBlocks)
+			"toBlock %#x (%s), then go on from %#x, up to %d blocks at a time, until %#x.",
+		MaxLogBlocks, from, to, from, last, WorkingRange(from, last), last+1, MaxLogBlocks, to).
+		With("from_block", from).With("to_block", to).With("max_blocks", MaxLogBlocks), from, last)
 }
 
 // The members of a filter that decide its range.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 	"github.com/chainaccess/gateway/relay/upstream/internal/plainhttp"
 )
 
@@ -23,7 +24,8 @@ type Answer struct {
 	Error  []byte
 	Rest   io.Reader
 
-	nullID bool // an error with id null: the call that it answers is unknown
+	from   string // the upstream, if it answered a part of a range of logs
+	nullID bool   // an error with id null: the call that it answers is unknown
 	body   io.ReadCloser
 	source io.Reader    // body, or its gunzipped content
 	gunzip *gzip.Reader // nil if the body is not compressed
@@ -239,4 +241,17 @@ func (r *rest) finish() error {
 		}
 	}
 	return io.EOF
+}
+
+// checkLogs checks that a result is the logs of a range: what was read now, and what streams later.
+func (a *Answer) checkLogs(within logrange.Range) error {
+	c := logrange.NewChecker(within)
+	if err := c.Feed(a.Result); err != nil {
+		return err
+	}
+	if a.Rest != nil {
+		a.Rest = c.Reader(a.Rest)
+		return nil
+	}
+	return c.End()
 }

@@ -38,6 +38,8 @@ type Posted struct {
 	Known    bool
 	// Cordons are the upstreams that operators took out of rotation, by name.
 	Cordons map[string]Cordon
+	// LogLimits are the limits of eth_getLogs that processes learned, by the upstream's fingerprint.
+	LogLimits map[string]LogLimit
 }
 
 // Publish replaces the chain's snapshot on the board.
@@ -81,12 +83,15 @@ func (b *Board) Read(ctx context.Context, id chain.ID) (Posted, error) {
 func (b *Board) ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]Posted, error) {
 	type reads struct {
 		snapshot, generation *redis.StringCmd
-		cordons              *redis.MapStringStringCmd
+		cordons, logLimits   *redis.MapStringStringCmd
 	}
 	asked := make([]reads, len(ids))
 	_, err := b.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, id := range ids {
-			asked[i] = reads{p.Get(ctx, boardKey(id)), p.Get(ctx, generationKey(id)), p.HGetAll(ctx, cordonKey(id))}
+			asked[i] = reads{
+				p.Get(ctx, boardKey(id)), p.Get(ctx, generationKey(id)), p.HGetAll(ctx, cordonKey(id)),
+				p.HGetAll(ctx, logLimitKey(id)),
+			}
 		}
 		return nil
 	})
@@ -103,6 +108,7 @@ func (b *Board) ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]Post
 				continue
 			}
 		}
+		posted.LogLimits = decodeLogLimits(asked[i].logLimits.Val())
 		all[id] = posted
 	}
 	return all, errors.Join(faults...)

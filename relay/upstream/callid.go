@@ -2,8 +2,10 @@ package upstream
 
 import (
 	"bytes"
+	"maps"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 )
 
 // Every request to an upstream has its own id, and only an answer with that id is accepted.
@@ -64,3 +66,34 @@ func methodOf(body []byte) []byte {
 
 // idOf returns the id of a request that body rendered.
 func idOf(body []byte) []byte { return body[len(idPrefix) : len(idPrefix)+idDigits] }
+
+// lateIDs are the methods whose answers from an upstream exceed peekBytes before their id: nodes
+// that write the id last do so with long results. Such an answer is sent on while its id is
+// unknown, so its call uses a connection that has answered no other call and cannot deliver another
+// customer's answer. The first such answer of a method costs its call a second request. Methods are
+// those of the catalog. The zero value is ready to use.
+type lateIDs struct {
+	methods atomic.Pointer[map[string]struct{}]
+}
+
+func (l *lateIDs) has(method []byte) bool {
+	known := l.methods.Load()
+	if known == nil {
+		return false
+	}
+	_, late := (*known)[string(method)]
+	return late
+}
+
+func (l *lateIDs) note(method []byte) {
+	for {
+		known := l.methods.Load()
+		more := map[string]struct{}{string(method): {}}
+		if known != nil {
+			maps.Copy(more, *known)
+		}
+		if l.methods.CompareAndSwap(known, &more) {
+			return
+		}
+	}
+}

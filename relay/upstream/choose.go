@@ -96,7 +96,7 @@ func (c *Chain) best(s *search, resort resort, now time.Time) (place int, trial 
 		return found.candidate, true, found.more
 	case favourite.place >= 0 && favourite.rank == best.rank && favourite.score <= clearlyBetter*best.score:
 		return favourite.place, false, found.more
-	case s.tried|s.full != 0 || resort != usableOnly || r.May != nil:
+	case s.tried|s.full != 0 || resort != usableOnly || r.May != nil || found.passedOver:
 	case favourite.place < 0 && keptEndpoint != nil && keptEndpoint.lacks(r, keptEndpoint.state.Load()):
 		// The favourite only lacks this method: it stays the favourite for other methods.
 	default:
@@ -108,14 +108,19 @@ func (c *Chain) best(s *search, resort resort, now time.Time) (place int, trial 
 // survey is the result of a scan of all endpoints.
 type survey struct {
 	best, favourite rated
-	candidate       int // for a trial, -1 for none
-	more            int // how many others can be asked, besides the chosen one
+	candidate       int  // for a trial, -1 for none
+	passedOver      bool // an upstream does not take a range of logs this long
+	more            int  // how many others can be asked, besides the chosen one
 }
 
 func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, kept *Endpoint) {
 	nanos, lag, supply, r := now.UnixNano(), c.toleratedLag(), supplyRank(s.r.Supply), s.r
 	for i, e := range s.list {
 		if (s.tried|s.full)&(1<<i) != 0 || e.rank > supply || e.cordoned.Load() || (r.May != nil && !r.May(e.Name)) {
+			continue
+		}
+		if r.part != nil && !e.takes(r, now) {
+			found.passedOver = true
 			continue
 		}
 		state := e.state.Load()

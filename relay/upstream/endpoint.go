@@ -39,6 +39,7 @@ type Endpoint struct {
 	limits      *limits // nil for no limits
 	lacking     unsupported
 	lateIDs     lateIDs
+	logLimit    logLimit
 	errors      atomic.Pointer[rules.Table] // of the upstreams file in force
 	unknown     rules.UnknownErrors
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
@@ -83,6 +84,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		writes: writeTransport(),
 		scrub:  newScrubber(address, u.Headers),
 		health: health{now: now}, lacking: unsupported{now: now},
+		logLimit: logLimit{declared: u.MaxLogBlocks},
 	}
 	if u.Price != nil {
 		e.tariff = u.Price.Tariff(family == chain.Solana)

@@ -109,14 +109,13 @@ const (
 
 func figuresKey(id chain.ID, process string) string { return boardKey(id) + ":figures:" + process }
 
-// ReportFigures publishes the pool's figures and its upstreams' unknown errors on the board every
-// few seconds until ctx ends. process
-// is a unique name of this process.
+// ReportFigures publishes the pool's figures, and its upstreams' unknown errors and learned limits,
+// on the board every few seconds until ctx ends. process is a unique name of this process.
 func (b *Board) ReportFigures(ctx context.Context, p *Pool, process string, log *slog.Logger) {
 	tick := time.NewTicker(figuresEvery)
 	defer tick.Stop()
 	for {
-		err := errors.Join(b.putFigures(ctx, p, process), b.putAllUnknown(ctx, p))
+		err := errors.Join(b.putFigures(ctx, p, process), b.putAllUnknown(ctx, p), b.shareLogLimits(ctx, p))
 		if err != nil && ctx.Err() == nil {
 			log.Debug("figures not reported", "error", err) // Watch reports an unreachable board
 		}

@@ -8,16 +8,21 @@ import (
 	"slices"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // outcome collects the results of one read's attempts.
 type outcome struct {
 	attempts     int
-	unusable     int // attempts without an answer for the client
+	answered     bool // by an upstream, and not only with last words
+	unusable     int  // attempts without an answer for the client
 	timeouts     int
 	absent       int
+	throttled    int
 	rangeRefused bool
+	limitLearned bool    // an upstream that refused a range will now get shorter ones
+	manyLogs     bool    // an upstream refused a range for its logs
 	tooLarge     bool    // an answer exceeded our own limit
 	lastWords    *Answer // an in-band error to pass on if no upstream does better
 	lastCause    error
@@ -62,9 +67,35 @@ func (o *outcome) take(a attempted, r *Request) *Answer {
 		o.absent++
 		a.to.lacking.note(r.Method)
 	}
-	o.rangeRefused = o.rangeRefused || a.verdict.meaning == rules.Range
+	if a.verdict.meaning == rules.Throttled {
+		o.throttled++
+	}
+	if a.verdict.meaning == rules.Range {
+		o.rangeRefused = true
+		o.readRefusal(&a, r)
+	}
 	o.keep(a)
 	return nil
+}
+
+// readRefusal takes from a refused range of logs what to do next.
+func (o *outcome) readRefusal(a *attempted, r *Request) {
+	if r.part == nil || a.answer == nil {
+		return
+	}
+	said := logrange.ReadRefusal(a.answer.Error, r.part.Blocks())
+	switch said.Kind {
+	case logrange.Blocks:
+		now := a.to.health.now()
+		if a.to.logLimit.refused(now, said) || a.to.logLimit.blocks(now) < r.part.Blocks() {
+			o.limitLearned = true
+		} else {
+			o.manyLogs = true // too small for a guess: only this call is split
+		}
+	case logrange.Results:
+		o.manyLogs = true
+	case logrange.Other:
+	}
 }
 
 // agreed reports whether an attempt ended with an error that no rule knows, and another upstream

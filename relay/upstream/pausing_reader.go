@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 	"github.com/chainaccess/gateway/relay/upstream/internal/plainhttp"
 )
 
@@ -67,7 +68,7 @@ func (p *pausingReader) explain(err error) error {
 	if p.paused < slowReader || errors.Is(err, ErrTooLarge) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, jsonrpc.ErrSyntax) || errors.Is(err, jsonrpc.ErrNotResponse) ||
 		errors.Is(err, jsonrpc.ErrTooDeep) ||
-		errors.Is(err, errWrongID) || errors.Is(err, errNoID) {
+		errors.Is(err, logrange.ErrNotOfRange) || errors.Is(err, errWrongID) || errors.Is(err, errNoID) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrSlowReader, err)

@@ -137,6 +137,7 @@ func (c *Chain) follow(posted Posted) {
 	c.newest.Store(&posted)
 	for _, e := range c.endpoints {
 		e.cordon(posted)
+		e.followLogLimit(posted, c.now())
 	}
 	for _, e := range c.leavingEndpoints() {
 		e.cordon(posted)

@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/price"
+	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -39,6 +40,18 @@ type Request struct {
 	// May reports which upstreams may be asked, by name, for callers that compare several. Nil
 	// allows all.
 	May func(name string) bool
+	// Logs is the range of an eth_getLogs call. Such a call is split when upstreams take shorter
+	// ranges only, and its logs are checked to be of the range. Nil for every other call.
+	Logs *chain.LogSpan
+	// Memory bounds what all calls hold of answers that are gathered here; nil for no bound.
+	Memory Memory
+
+	// part is the range that an attempt asks for, if only upstreams that take it may be asked.
+	part *logrange.Range
+	// within is the range that the answer's logs must be of; nil for no check.
+	within *logrange.Range
+	// without are upstreams that failed another part of the call.
+	without []string
 
 	// Asked is set by Read and Submit, also when they fail.
 	Asked Asked
@@ -61,13 +74,32 @@ const (
 // carries the call's deadline. A returned fault is the gateway's own failure and is not charged.
 // The caller must release the answer.
 func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
-	deadline, _ := ctx.Deadline()
-	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, heavy: r.Heavy, deadline: deadline}
+	if r.Logs != nil {
+		return c.readLogs(ctx, r)
+	}
 	s := search{r: r, list: c.eligible()}
 	r.Asked = Asked{}
 	var o outcome
+	answer, f := c.readOnce(ctx, &s, &o)
+	switch lost := isLost(ctx, f); {
+	case f == nil && o.attempts > 1:
+		c.traffic.note(c.now(), o.attempts, o.answered && o.unusable > 0, false)
+	case lost || o.attempts > 1:
+		c.traffic.note(c.now(), o.attempts, false, lost)
+	}
+	return answer, f
+}
+
+// readOnce asks upstreams until one returns a usable answer, up to three.
+func (c *Chain) readOnce(ctx context.Context, s *search, o *outcome) (*Answer, *fault.Error) {
+	r := s.r
+	deadline, _ := ctx.Deadline()
+	ask := question{
+		body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, within: r.within, heavy: r.Heavy,
+		deadline: deadline,
+	}
 	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil) {
-		to, ok := c.next(&s)
+		to, ok := c.next(s)
 		if !ok {
 			break
 		}
@@ -76,23 +108,17 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 			ask.body = renumbered(ask.body)
 		}
 		var answer *Answer
-		if after, may := c.hedgeAfter(&s, to, &o); may {
-			answer = c.race(ctx, &s, to, ask, after, &o)
+		if after, may := c.hedgeAfter(s, to, o); may {
+			answer = c.race(ctx, s, to, ask, after, o)
 		} else {
 			answer = o.take(c.attempt(ctx, to, ask, maxAttempts-o.attempts), r)
 		}
 		if answer != nil {
-			if o.attempts > 1 {
-				c.traffic.note(c.now(), o.attempts, o.unusable > 0, false)
-			}
+			o.answered = true
 			return answer, nil
 		}
 	}
-	answer, f := o.conclude(ctx, c, &s)
-	if lost := isLost(ctx, f); lost || o.attempts > 1 {
-		c.traffic.note(c.now(), o.attempts, false, lost)
-	}
-	return answer, f
+	return o.conclude(ctx, c, s)
 }
 
 // question is what one read asks of every upstream. It may outlive the read in a race, so it holds
@@ -102,6 +128,7 @@ type question struct {
 	most     int64
 	head     HeadKind
 	empty    func([]byte) bool
+	within   *logrange.Range // of the logs that are asked for; nil for another read
 	heavy    bool
 	deadline time.Time // of the call; zero for none
 }
@@ -136,6 +163,12 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
 	if ask.head != NoHead && answer != nil && answer.Error == nil {
 		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
+			answer.Release()
+			answer, v = nil, verdicts[rules.Broken]
+		}
+	}
+	if ask.within != nil && answer != nil && answer.Error == nil {
+		if err = answer.checkLogs(*ask.within); err != nil {
 			answer.Release()
 			answer, v = nil, verdicts[rules.Broken]
 		}

@@ -1,0 +1,496 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/bits"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/price"
+	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
+)
+
+// Memory is a bound that several calls share.
+type Memory interface {
+	// Take reserves bytes. After true the caller must call Give.
+	Take(bytes int) bool
+	Give(bytes int)
+}
+
+// Bounds of one split call.
+const (
+	maxLogRequests = 1024 // of one call, repeated ones included
+	logsAtOnce     = 8    // requests of one call in flight
+	// Pauses while an upstream is at its limit, growing, and after it throttled a part.
+	roomPause     = 5 * time.Millisecond
+	maxRoomPause  = 100 * time.Millisecond
+	throttlePause = 500 * time.Millisecond
+	maxThrottled  = 3 // of a part
+)
+
+// logRead is one eth_getLogs call that may take several requests.
+type logRead struct {
+	*Chain
+
+	r        *Request
+	deadline time.Time
+	requests atomic.Int64 // attempts so far
+	unusable atomic.Bool  // an attempt had no usable answer
+	bytes    atomic.Int64 // of gathered answers
+	held     atomic.Int64 // bytes taken from Memory
+	cost     atomic.Int64 // of all requests to the operator, in nanodollars
+
+	mu   sync.Mutex // guards last
+	last string     // the upstream that answered last, or was asked last
+}
+
+// logPart is a part of the range that is still to be read.
+type logPart struct {
+	logrange.Range
+
+	params  []byte
+	within  logrange.Range // that its logs must be of: wider when an end is a tag
+	without []string       // upstreams that are not asked, because they failed
+	tried   int            // how many were asked in vain
+	waits   bool           // for room at an upstream that is at its limit or throttles
+}
+
+// readLogs reads the logs of a range. The whole range is sent to an upstream that takes it, as any
+// read. Without one it is split by the limit of the upstream that needs the fewest requests, and
+// the parts are merged in order.
+func (c *Chain) readLogs(ctx context.Context, r *Request) (*Answer, *fault.Error) {
+	deadline, _ := ctx.Deadline()
+	l := &logRead{Chain: c, r: r, deadline: deadline}
+	answer, f := l.read(ctx)
+	r.Asked = Asked{Upstream: l.last, Attempts: int(l.requests.Load()), Cost: price.Nanos(l.cost.Load())}
+	rerouted := f == nil && answer.Error == nil && l.unusable.Load()
+	if lost := isLost(ctx, f); lost || rerouted || r.Asked.Attempts != 1 {
+		c.traffic.note(c.now(), r.Asked.Attempts, rerouted, lost)
+	}
+	return answer, f
+}
+
+func (l *logRead) read(ctx context.Context) (*Answer, *fault.Error) {
+	span := l.r.Logs
+	whole := logPart{Range: logrange.Range{From: span.From, To: span.To}, params: l.r.Params}
+	whole.within = whole.Range
+	if span.FromTag {
+		whole.within.From = 0
+	}
+	if span.ToTag {
+		whole.within.To = noLogLimit
+	}
+	if !span.Divisible {
+		var o outcome
+		answer, f := l.ask(ctx, whole, new(search), &o)
+		if f != nil && o.rangeRefused && !o.tooLarge {
+			f = l.r.Links.On(fault.New(fault.RangeTooLarge,
+				"No upstream serves a block range this wide up to this tag. Send block numbers, or latest: such a range is "+
+					"split. Nothing was charged."))
+		}
+		return answer, f
+	}
+	answer, parts, f := l.fetch(ctx, whole)
+	if f != nil || answer != nil {
+		return answer, f
+	}
+	return l.gather(ctx, parts)
+}
+
+// ask asks upstreams for a part, up to three. Only those that take its range are asked, unless the
+// call cannot be split.
+func (l *logRead) ask(ctx context.Context, p logPart, s *search, o *outcome) (*Answer, *fault.Error) {
+	r := *l.r
+	r.Logs, r.Params, r.within, r.without, r.Asked = nil, p.params, &p.within, p.without, Asked{}
+	if l.r.Logs.Divisible {
+		r.part = &p.Range
+	}
+	s.r, s.list = &r, l.eligible()
+	answer, f := l.readOnce(ctx, s, o)
+	l.requests.Add(int64(o.attempts))
+	l.cost.Add(int64(r.Asked.Cost))
+	if o.unusable > 0 {
+		l.unusable.Store(true)
+	}
+	if r.Asked.Upstream != "" {
+		l.mu.Lock()
+		l.last = r.Asked.Upstream
+		l.mu.Unlock()
+	}
+	if answer != nil {
+		answer.from = r.Asked.Upstream
+	}
+	return answer, f
+}
+
+// fetch reads a part with one request, or returns the parts into which it must be split instead.
+// The answer may be an error of a node, and may stream.
+func (l *logRead) fetch(ctx context.Context, p logPart) (*Answer, []logPart, *fault.Error) {
+	pause, throttled := roomPause, 0
+	for {
+		if widest := l.widest(l.r, p.without); widest > 0 && p.Requests(widest) > 1 {
+			parts, f := l.split(&p, widest)
+			return nil, parts, f
+		}
+		if l.requests.Load() >= maxLogRequests {
+			return nil, nil, l.tooManyRequests()
+		}
+		var s search
+		var o outcome
+		answer, f := l.ask(ctx, p, &s, &o)
+		switch {
+		case f == nil:
+			return answer, nil, nil
+		case ctx.Err() != nil || o.tooLarge:
+			return nil, nil, f
+		case o.limitLearned: // with it, the range is split or another upstream asked
+		case o.manyLogs && p.Blocks() > 1:
+			return nil, l.parts(&p, p.Halves()), nil
+		case o.manyLogs:
+			return nil, nil, l.r.Links.On(fault.New(fault.RangeTooLarge,
+				"Block %d alone has more logs for this filter than any upstream returns. Name an address or topics in "+
+					"the filter, or fewer of them in each of several calls. Nothing was charged.", p.From))
+		case o.rangeRefused:
+			return nil, nil, l.r.Links.On(fault.New(fault.RangeTooLarge,
+				"No upstream serves this filter over a range of blocks. Name an address in it, or fewer addresses and "+
+					"topics. Nothing was charged."))
+		case p.waits && o.attempts > 0 && o.throttled == o.attempts && throttled < maxThrottled:
+			if !l.pause(ctx, throttlePause<<throttled) {
+				return nil, nil, f
+			}
+			throttled++
+		case p.waits && s.full != 0:
+			p.failed(&s, s.tried)
+			if !l.pause(ctx, pause) {
+				return nil, nil, f
+			}
+			pause = min(2*pause, maxRoomPause)
+		default:
+			if p.failed(&s, s.tried|s.full); p.tried >= maxAttempts || l.widest(l.r, p.without) == 0 {
+				return nil, nil, f
+			}
+		}
+	}
+}
+
+// failed excludes upstreams that a search could not use, one bit each, from the part.
+func (p *logPart) failed(s *search, places uint64) {
+	p.tried += bits.OnesCount64(s.tried)
+	p.without = slices.Clone(p.without)
+	for i, e := range s.list {
+		if places&(1<<i) != 0 {
+			p.without = append(p.without, e.Name)
+		}
+	}
+}
+
+// pause waits for an upstream; false if the call's time is over before.
+func (l *logRead) pause(ctx context.Context, wait time.Duration) bool {
+	if !l.deadline.IsZero() && l.deadline.Sub(l.now()) <= wait {
+		return false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// widest returns the most blocks that an upstream takes which the call may ask: a usable one, or
+// any if none is usable. It returns 0 for no upstream.
+func (c *Chain) widest(r *Request, without []string) uint64 {
+	now, supply := c.now(), supplyRank(r.Supply)
+	var usable, proven uint64
+	for _, e := range c.eligible() {
+		state := e.state.Load()
+		if e.rank > supply || e.cordoned.Load() || state == nil || !state.ChainIDOK || slices.Contains(without, e.Name) ||
+			(r.May != nil && !r.May(e.Name)) {
+			continue
+		}
+		limit := e.logLimit.blocks(now)
+		proven = max(proven, limit)
+		if state.Usable && !e.lacks(r, state) && !e.health.snapshot(now).out {
+			usable = max(usable, limit)
+		}
+	}
+	if usable > 0 {
+		return usable
+	}
+	return proven
+}
+
+// takes reports whether an upstream may be asked for a request's part of a range.
+func (e *Endpoint) takes(r *Request, now time.Time) bool {
+	return e.logLimit.blocks(now) >= r.part.Blocks() && !slices.Contains(r.without, e.Name)
+}
+
+func (l *logRead) split(p *logPart, limit uint64) ([]logPart, *fault.Error) {
+	if left := maxLogRequests - l.requests.Load(); left <= 0 || p.Requests(limit) > uint64(left) {
+		return nil, l.tooManyRequests()
+	}
+	return l.parts(p, p.Split(limit)), nil
+}
+
+func (l *logRead) parts(p *logPart, ranges []logrange.Range) []logPart {
+	parts := make([]logPart, len(ranges))
+	for i, r := range ranges {
+		parts[i] = logPart{
+			Range: r, within: r, params: chain.WithLogRange(l.r.Params, r.From, r.To), without: p.without, tried: p.tried,
+			waits: true,
+		}
+	}
+	return parts
+}
+
+// partFailure ends a split call: one part has no usable answer. Either is set.
+type partFailure struct {
+	fault  *fault.Error
+	answer *Answer // an error of a node
+}
+
+// Error is not shown to anybody.
+func (*partFailure) Error() string { return "a part of the range has no answer" }
+
+// gather reads parts side by side and merges their logs. The first failure ends the call.
+func (l *logRead) gather(ctx context.Context, parts []logPart) (*Answer, *fault.Error) {
+	results := make([][]logrange.Part, len(parts))
+	group, within := parallel.WithContext(ctx)
+	group.SetLimit(l.atOnce())
+	if !l.deadline.IsZero() {
+		within = WithDeadline(within, l.deadline, l.now)
+	}
+	done := false
+	defer func() { // also after a panic
+		if !done {
+			l.giveBack()
+		}
+	}()
+	for i, p := range parts {
+		group.Go(func() (err error) {
+			if within.Err() != nil {
+				return within.Err()
+			}
+			results[i], err = l.part(within, p)
+			return err
+		})
+	}
+	err := group.Wait()
+	if err == nil {
+		done = true
+		return l.merged(slices.Concat(results...)), nil
+	}
+	failure, ok := errors.AsType[*partFailure](err)
+	switch {
+	case !ok && errors.Is(err, context.DeadlineExceeded):
+		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(err)
+	case !ok:
+		return nil, fault.New(fault.UpstreamFailed, "").Wrap(err)
+	case failure.fault != nil:
+		return nil, failure.fault
+	}
+	return failure.answer, nil
+}
+
+// atOnce returns how many requests of the call may be in flight: half of what an upstream with a
+// limit of its own takes, so that other calls have room.
+func (l *logRead) atOnce() int {
+	most := logsAtOnce
+	for _, e := range l.endpoints {
+		if e.limits != nil && e.limits.most > 0 {
+			most = min(most, max(1, int(e.limits.most/2)))
+		}
+	}
+	return most
+}
+
+// part reads a part whole, with as many requests as that takes, one after the other.
+func (l *logRead) part(ctx context.Context, p logPart) ([]logrange.Part, error) {
+	for {
+		answer, instead, f := l.fetch(ctx, p)
+		switch {
+		case f != nil:
+			return nil, &partFailure{fault: f}
+		case instead != nil:
+			var all []logrange.Part
+			for _, sub := range instead {
+				read, err := l.part(ctx, sub)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, read...)
+			}
+			return all, nil
+		case answer.Error != nil:
+			return nil, &partFailure{answer: answer}
+		}
+		read, f, err := l.whole(answer, &p)
+		switch {
+		case f != nil:
+			return nil, &partFailure{fault: f}
+		case err == nil:
+			return []logrange.Part{read}, nil
+		case ctx.Err() != nil || p.tried >= maxAttempts || l.widest(l.r, p.without) == 0:
+			return nil, &partFailure{fault: fault.New(fault.UpstreamFailed, "").Wrap(err)}
+		}
+	}
+}
+
+// whole reads an answer to its end and releases it. An answer that breaks off is an error; its
+// upstream is then not asked again.
+func (l *logRead) whole(answer *Answer, p *logPart) (logrange.Part, *fault.Error, error) {
+	defer answer.Release()
+	from := answer.from
+	b := body{of: l}
+	f, err := b.readAll(answer)
+	var part logrange.Part
+	if f == nil && err == nil {
+		part, err = logrange.ReadPart(b.bytes, p.within)
+	}
+	if err != nil {
+		b.drop()
+		l.unusable.Store(true)
+		p.without, p.tried = append(slices.Clone(p.without), from), p.tried+1
+	}
+	return part, f, err
+}
+
+// body is an answer that is copied into memory. Its bytes count against MaxAnswer, and its memory
+// against Memory, until the call's answer is released.
+type body struct {
+	of    *logRead
+	bytes []byte
+	held  int
+}
+
+func (b *body) readAll(answer *Answer) (*fault.Error, error) {
+	if f := b.grow(len(answer.Result)); f != nil {
+		return f, nil
+	}
+	if f := b.count(len(answer.Result)); f != nil {
+		return f, nil
+	}
+	b.bytes = append(b.bytes, answer.Result...)
+	for answer.Rest != nil {
+		if len(b.bytes) == cap(b.bytes) {
+			if f := b.grow(max(len(b.bytes), peekBytes)); f != nil {
+				return f, nil
+			}
+		}
+		n, err := answer.Rest.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		if f := b.count(n); f != nil {
+			return f, nil
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, nil
+		case errors.Is(err, ErrTooLarge):
+			return b.of.tooManyBytes(), nil
+		case err != nil:
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// count refuses bytes beyond MaxAnswer.
+func (b *body) count(n int) *fault.Error {
+	if b.of.bytes.Add(int64(n)) > b.of.r.MaxAnswer {
+		return b.of.tooManyBytes()
+	}
+	return nil
+}
+
+// grow makes room for more bytes.
+func (b *body) grow(more int) *fault.Error {
+	if m := b.of.r.Memory; m != nil {
+		if !m.Take(more) {
+			f := fault.New(fault.UpstreamFailed,
+				"The gateway holds as many answers as it has memory for. Retry in a second, or ask for fewer blocks. "+
+					"Nothing was charged.")
+			f.RetryAfter = atLimit
+			return f
+		}
+		b.of.held.Add(int64(more))
+	}
+	b.held += more
+	b.bytes = append(make([]byte, 0, cap(b.bytes)+more), b.bytes...)
+	return nil
+}
+
+// drop gives the memory of an unusable answer back.
+func (b *body) drop() {
+	b.of.bytes.Add(int64(-len(b.bytes)))
+	if m := b.of.r.Memory; m != nil {
+		m.Give(b.held)
+		b.of.held.Add(int64(-b.held))
+	}
+}
+
+func (l *logRead) giveBack() {
+	if held := l.held.Swap(0); l.r.Memory != nil && held > 0 {
+		l.r.Memory.Give(int(held))
+	}
+}
+
+// merged returns the answer of all parts, which streams if it is long. It holds the parts' memory
+// until it is released.
+func (l *logRead) merged(parts []logrange.Part) *Answer {
+	pieces := net.Buffers(logrange.Merge(parts))
+	first, n := 0, 0
+	for first < len(pieces) && n < peekBytes {
+		n += len(pieces[first])
+		first++
+	}
+	a := &Answer{Result: bytes.Join(pieces[:first], nil), body: &gathered{l}}
+	if first < len(pieces) {
+		rest := pieces[first:]
+		a.Rest = &rest
+	}
+	return a
+}
+
+// gathered is the body of a merged answer.
+type gathered struct{ of *logRead }
+
+// Read is never called: the answer is in memory.
+func (*gathered) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Close gives the memory back.
+func (g *gathered) Close() error {
+	g.of.giveBack()
+	return nil
+}
+
+func (l *logRead) tooManyBytes() *fault.Error {
+	return l.shorter("The answer is larger than the %d bytes that this gateway passes on.", l.r.MaxAnswer)
+}
+
+func (l *logRead) tooManyRequests() *fault.Error {
+	return l.shorter("Upstreams answer this range in more than %d requests only.", int64(maxLogRequests))
+}
+
+// shorter refuses the call and names its first half, or what to do about a single block.
+func (l *logRead) shorter(format string, bound int64) *fault.Error {
+	whole := logrange.Range{From: l.r.Logs.From, To: l.r.Logs.To}
+	if whole.Blocks() == 1 {
+		return l.r.Links.On(fault.New(fault.RangeTooLarge,
+			format+" Name an address or topics in the filter. Nothing was charged.", bound))
+	}
+	half := whole.Halves()[0]
+	return chain.WithWorkingRange(l.r.Links.On(fault.New(fault.RangeTooLarge,
+		format+" Ask for fewer blocks: %s. Nothing was charged.", bound, chain.WorkingRange(half.From, half.To))),
+		half.From, half.To)
+}
