@@ -44,6 +44,12 @@ func (m *batchMemory) take(n int) bool {
 
 func (m *batchMemory) give(n int) { m.left.Add(int64(n)) }
 
+// Take reserves memory for a part of a split answer. After true the caller must call Give.
+func (m *batchMemory) Take(n int) bool { return m.take(n) }
+
+// Give returns what Take reserved.
+func (m *batchMemory) Give(n int) { m.give(n) }
+
 // room is the memory of the answers that are sent together, of a batch or of a tool call.
 type room struct {
 	shared *batchMemory
