@@ -219,8 +219,8 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 		MaxAnswer: r.MaxAnswer, Head: look.head(c.method, req.Params),
 		Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)), Heavy: c.Metered.Class == string(chain.Heavy),
 	}
-	if head, known := c.envelope.Chain.CorroboratedHead(); known || !c.method.NeedsHead(req.Params) {
-		if span, ok := c.method.LogSpan(req.Params, head); ok {
+	if heads, known := c.envelope.Chain.CorroboratedHeads(); known || !c.method.NeedsHead(req.Params) {
+		if span, ok := c.method.LogSpan(req.Params, heads); ok {
 			ask.Logs, ask.Memory = &span, r.memory
 		}
 	}

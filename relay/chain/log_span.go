@@ -16,14 +16,14 @@ type LogSpan struct {
 	FromTag, ToTag bool
 	// Divisible reports that the call can be split into calls by number. That needs numbers, or the
 	// tag latest, for which To is the head: a part ends at a number. It is false for pending, safe
-	// and finalized, whose numbers this process does not know.
+	// and finalized, whose numbers differ from upstream to upstream.
 	Divisible bool
 }
 
 // LogSpan returns the range of an eth_getLogs call, with tags resolved as Weigh does; false for
 // another method, a filter with blockHash, one that Weigh refuses, and a range that ends before it
 // begins.
-func (m *Method) LogSpan(params []byte, head uint64) (LogSpan, bool) {
+func (m *Method) LogSpan(params []byte, heads Heads) (LogSpan, bool) {
 	if m.rule != weighLogRange {
 		return LogSpan{}, false
 	}
@@ -32,7 +32,7 @@ func (m *Method) LogSpan(params []byte, head uint64) (LogSpan, bool) {
 		return LogSpan{}, false
 	}
 	s := LogSpan{
-		From: filter.from.resolve(head), To: filter.to.resolve(head),
+		From: filter.from.resolve(&heads), To: filter.to.resolve(&heads),
 		FromTag: !filter.from.absolute, ToTag: !filter.to.absolute,
 	}
 	if s.From > s.To {

@@ -32,7 +32,7 @@ func TestLogSpan_ResolvesTheEndsOfARange(t *testing.T) {
 		`[]`: {From: 1000, To: 1000, FromTag: true, ToTag: true, Divisible: true},
 		`[{"blockHash":null,"fromBlock":"0x1","toBlock":"0x1"}]`: {From: 1, To: 1, Divisible: true},
 	} {
-		got, ok := m.LogSpan([]byte(params), 1000)
+		got, ok := m.LogSpan([]byte(params), chain.Heads{Latest: 1000})
 		if !ok || got != want {
 			t.Errorf("%s spans %+v, %t, want %+v", params, got, ok, want)
 		}
@@ -40,13 +40,13 @@ func TestLogSpan_ResolvesTheEndsOfARange(t *testing.T) {
 	for _, params := range []string{
 		`[{"blockHash":"0x12"}]`, `[{"fromBlock":"0x2","toBlock":"0x1"}]`, `[{"fromBlock":"0x2","fromBlock":"0x2"}]`, `["x"]`,
 	} {
-		if got, ok := m.LogSpan([]byte(params), 1000); ok {
+		if got, ok := m.LogSpan([]byte(params), chain.Heads{Latest: 1000}); ok {
 			t.Errorf("%s spans %+v", params, got)
 		}
 	}
 	on, _ := chain.Lookup("eth_mainnet")
 	other, _ := on.Method([]byte("eth_call"))
-	if _, ok := other.LogSpan([]byte(`[{"fromBlock":"0x10"}]`), 1000); ok {
+	if _, ok := other.LogSpan([]byte(`[{"fromBlock":"0x10"}]`), chain.Heads{Latest: 1000}); ok {
 		t.Error("eth_call spans blocks")
 	}
 }
@@ -65,7 +65,7 @@ func TestWithLogRange_ChangesNothingButTheRange(t *testing.T) {
 		if got := string(chain.WithLogRange([]byte(params), 10, 19)); got != want {
 			t.Errorf("%s became %s, want %s", params, got, want)
 		}
-		span, ok := logsMethod(t).LogSpan(chain.WithLogRange([]byte(params), 10, 19), 5)
+		span, ok := logsMethod(t).LogSpan(chain.WithLogRange([]byte(params), 10, 19), chain.Heads{Latest: 5})
 		if !ok || span.From != 10 || span.To != 19 || !span.Divisible {
 			t.Errorf("%s then spans %+v, %t", params, span, ok)
 		}

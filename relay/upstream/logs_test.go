@@ -136,7 +136,7 @@ func spanOf(t *testing.T, r *Request) {
 	t.Helper()
 	on, _ := chain.Lookup("eth_mainnet")
 	m, _ := on.Method(r.Method)
-	span, ok := m.LogSpan(r.Params, testHead)
+	span, ok := m.LogSpan(r.Params, chain.Heads{Latest: testHead})
 	if !ok {
 		t.Fatalf("%s has no span", r.Params)
 	}
