@@ -44,8 +44,8 @@ type Upstream struct {
 	MaxPerSecond  float64 `yaml:"max_per_second"`
 	// Price is what requests cost the operator there; nil counts no costs.
 	Price *price.Setting `yaml:"price"`
-	// MaxLogBlocks is the most blocks that the upstream takes in one eth_getLogs; 0 means that it is
-	// learned from refusals. Longer ranges are split.
+	// MaxLogBlocks is the most blocks that the upstream takes in one eth_getLogs; 0 means that it
+	// is learned from refusals. Longer ranges are split.
 	MaxLogBlocks uint64 `yaml:"max_log_blocks"`
 }
 

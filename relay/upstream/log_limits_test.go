@@ -44,7 +44,8 @@ func TestLogLimit_TheLowestHoldsUntilItExpires(t *testing.T) {
 	want(20)
 	clock.Advance(statedFor)
 	want(5000)
-	if l.learn(clock.Now(), LogLimit{Blocks: 1, Until: clock.Now()}) || l.learn(clock.Now(), LogLimit{0, clock.Now().Add(time.Hour)}) {
+	if l.learn(clock.Now(), LogLimit{Blocks: 1, Until: clock.Now()}) ||
+		l.learn(clock.Now(), LogLimit{0, clock.Now().Add(time.Hour)}) {
 		t.Error("an expired limit or none was learned")
 	}
 }
@@ -133,7 +134,8 @@ func TestLogLimits_AnotherAddressHasALimitOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ = p.Chain(chain.EthMainnet)
-	if a, b := c.endpoints[0].logLimit.blocks(time.Now()), c.endpoints[1].logLimit.blocks(time.Now()); a != 10 || b != noLogLimit {
+	a, b := c.endpoints[0].logLimit.blocks(time.Now()), c.endpoints[1].logLimit.blocks(time.Now())
+	if a != 10 || b != noLogLimit {
 		t.Errorf("after a reload the limits are %d and %d", a, b)
 	}
 }

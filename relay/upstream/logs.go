@@ -94,8 +94,8 @@ func (l *logRead) read(ctx context.Context) (*Answer, *fault.Error) {
 		answer, f := l.ask(ctx, whole, new(search), &o)
 		if f != nil && o.rangeRefused && !o.tooLarge {
 			f = l.r.Links.On(fault.New(fault.RangeTooLarge,
-				"No upstream serves a block range this wide up to this tag. Send block numbers, or latest: such a range is "+
-					"split. Nothing was charged."))
+				"No upstream serves a block range this wide up to this tag. Send block numbers, or latest: "+
+					"such a range is split. Nothing was charged."))
 		}
 		return answer, f
 	}
@@ -134,6 +134,8 @@ func (l *logRead) ask(ctx context.Context, p logPart, s *search, o *outcome) (*A
 
 // fetch reads a part with one request, or returns the parts into which it must be split instead.
 // The answer may be an error of a node, and may stream.
+//
+//nolint:gocyclo // one case for each way in which a part may end
 func (l *logRead) fetch(ctx context.Context, p logPart) (*Answer, []logPart, *fault.Error) {
 	pause, throttled := roomPause, 0
 	for {
@@ -215,8 +217,8 @@ func (c *Chain) widest(r *Request, without []string) uint64 {
 	var usable, proven uint64
 	for _, e := range c.eligible() {
 		state := e.state.Load()
-		if e.rank > supply || e.cordoned.Load() || state == nil || !state.ChainIDOK || slices.Contains(without, e.Name) ||
-			(r.May != nil && !r.May(e.Name)) {
+		if e.rank > supply || e.cordoned.Load() || state == nil || !state.ChainIDOK ||
+			slices.Contains(without, e.Name) || (r.May != nil && !r.May(e.Name)) {
 			continue
 		}
 		limit := e.logLimit.blocks(now)
@@ -247,21 +249,21 @@ func (l *logRead) parts(p *logPart, ranges []logrange.Range) []logPart {
 	parts := make([]logPart, len(ranges))
 	for i, r := range ranges {
 		parts[i] = logPart{
-			Range: r, within: r, params: chain.WithLogRange(l.r.Params, r.From, r.To), without: p.without, tried: p.tried,
-			waits: true,
+			Range: r, within: r, params: chain.WithLogRange(l.r.Params, r.From, r.To), without: p.without,
+			tried: p.tried, waits: true,
 		}
 	}
 	return parts
 }
 
-// partFailure ends a split call: one part has no usable answer. Either is set.
-type partFailure struct {
+// partError ends a split call: one part has no usable answer. Either is set.
+type partError struct {
 	fault  *fault.Error
 	answer *Answer // an error of a node
 }
 
 // Error is not shown to anybody.
-func (*partFailure) Error() string { return "a part of the range has no answer" }
+func (*partError) Error() string { return "a part of the range has no answer" }
 
 // gather reads parts side by side and merges their logs. The first failure ends the call.
 func (l *logRead) gather(ctx context.Context, parts []logPart) (*Answer, *fault.Error) {
@@ -291,7 +293,7 @@ func (l *logRead) gather(ctx context.Context, parts []logPart) (*Answer, *fault.
 		done = true
 		return l.merged(slices.Concat(results...)), nil
 	}
-	failure, ok := errors.AsType[*partFailure](err)
+	failure, ok := errors.AsType[*partError](err)
 	switch {
 	case !ok && errors.Is(err, context.DeadlineExceeded):
 		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(err)
@@ -321,7 +323,7 @@ func (l *logRead) part(ctx context.Context, p logPart) ([]logrange.Part, error) 
 		answer, instead, f := l.fetch(ctx, p)
 		switch {
 		case f != nil:
-			return nil, &partFailure{fault: f}
+			return nil, &partError{fault: f}
 		case instead != nil:
 			var all []logrange.Part
 			for _, sub := range instead {
@@ -333,16 +335,16 @@ func (l *logRead) part(ctx context.Context, p logPart) ([]logrange.Part, error) 
 			}
 			return all, nil
 		case answer.Error != nil:
-			return nil, &partFailure{answer: answer}
+			return nil, &partError{answer: answer}
 		}
 		read, f, err := l.whole(answer, &p)
 		switch {
 		case f != nil:
-			return nil, &partFailure{fault: f}
+			return nil, &partError{fault: f}
 		case err == nil:
 			return []logrange.Part{read}, nil
 		case ctx.Err() != nil || p.tried >= maxAttempts || l.widest(l.r, p.without) == 0:
-			return nil, &partFailure{fault: fault.New(fault.UpstreamFailed, "").Wrap(err)}
+			return nil, &partError{fault: fault.New(fault.UpstreamFailed, "").Wrap(err)}
 		}
 	}
 }
@@ -468,7 +470,7 @@ type gathered struct{ of *logRead }
 // Read is never called: the answer is in memory.
 func (*gathered) Read([]byte) (int, error) { return 0, io.EOF }
 
-// Close gives the memory back.
+// Close returns the memory.
 func (g *gathered) Close() error {
 	g.of.giveBack()
 	return nil

@@ -97,7 +97,8 @@ func rawLogs(logs []string) testkit.Reply {
 }
 
 func alchemy(_, limit uint64) string {
-	return fmt.Sprintf("Under the Free tier plan, you can make eth_getLogs requests with up to a %d block range.", limit)
+	return fmt.Sprintf("Under the Free tier plan, you can make eth_getLogs requests with up to a %d block range.",
+		limit)
 }
 
 func avalanche(asked, limit uint64) string {
@@ -182,7 +183,9 @@ func wantLogs(t *testing.T, got []string, blocks uint64) {
 // Each limit is learned from one refusal; from then on a call takes as many requests as it must.
 func TestReadLogs_EqualTheNodesOwnWhateverRangesUpstreamsTake(t *testing.T) {
 	t.Parallel()
-	for limit, says := range map[uint64]func(asked, limit uint64) string{10: alchemy, 50: avalanche, 100: alchemy, 7: nil} {
+	for limit, says := range map[uint64]func(asked, limit uint64) string{
+		10: alchemy, 50: avalanche, 100: alchemy, 7: nil,
+	} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			t.Parallel()
 			n := newLogNode(t, limit)
@@ -246,9 +249,9 @@ func TestReadLogs_DeclaredLimitNeedsNoRefusal(t *testing.T) {
 
 func TestReadLogs_AWholeRangeIsSentAsItCameToAnUpstreamThatTakesIt(t *testing.T) {
 	t.Parallel()
-	limited, any := newLogNode(t, 10), newLogNode(t, 0)
+	limited, unlimited := newLogNode(t, 10), newLogNode(t, 0)
 	limited.says = alchemy
-	c := logChain(t, nil, limited, any)
+	c := logChain(t, nil, limited, unlimited)
 	answer, f := c.Read(deadline(t, testTimeout), getLogs(t, 1000))
 	wantLogs(t, wholeLogs(t, answer, f), 1000)
 	r := getLogs(t, 1000)
@@ -257,13 +260,13 @@ func TestReadLogs_AWholeRangeIsSentAsItCameToAnUpstreamThatTakesIt(t *testing.T)
 	if r.Asked != (Asked{Upstream: "up-1", Attempts: 1}) || limited.asked.Load() != 1 {
 		t.Errorf("asked %+v, the limited one %d times", r.Asked, limited.asked.Load())
 	}
-	if got := any.Requests()[1].Params; string(got) != string(r.Params) {
+	if got := unlimited.Requests()[1].Params; string(got) != string(r.Params) {
 		t.Errorf("sent %s instead of %s", got, r.Params)
 	}
 	if kept := c.favourites[0][1][heavyReads].Load(); kept != nil && kept.Name == "up-1" {
 		t.Error("it became the favourite for all reads because another takes short ranges only")
 	}
-	any.On("eth_getLogs", testkit.HTML(http.StatusBadGateway))
+	unlimited.On("eth_getLogs", testkit.HTML(http.StatusBadGateway))
 	answer, f = c.Read(deadline(t, testTimeout), getLogs(t, 1000))
 	wantLogs(t, wholeLogs(t, answer, f), 1000)
 	if limited.asked.Load() != 101 {
@@ -335,7 +338,8 @@ func TestReadLogs_APartThatFailsIsAskedOfAnother(t *testing.T) {
 				return nil
 			}
 			second.spoil = first.spoil
-			c := logChain(t, func(list []config.Upstream) { list[0].MaxLogBlocks, list[1].MaxLogBlocks = 10, 10 }, first,
+			declare := func(list []config.Upstream) { list[0].MaxLogBlocks, list[1].MaxLogBlocks = 10, 10 }
+			c := logChain(t, declare, first,
 				second)
 			r := getLogs(t, 100)
 			answer, f := c.Read(deadline(t, testTimeout), r)
@@ -432,7 +436,8 @@ func TestReadLogs_RequestsAreBounded(t *testing.T) {
 	n := newLogNode(t, 1)
 	c := logChain(t, func(list []config.Upstream) { list[0].MaxLogBlocks = 1 }, n)
 	_, f := c.Read(deadline(t, testTimeout), getLogs(t, 5000))
-	if f == nil || f.Reason != fault.RangeTooLarge || !strings.Contains(f.Message, "this block range should work: [0x7a120, ") {
+	if f == nil || f.Reason != fault.RangeTooLarge ||
+		!strings.Contains(f.Message, "this block range should work: [0x7a120, ") {
 		t.Fatalf("refused with %v", f)
 	}
 	want := chain.BlockRange{FromBlock: firstBlock, ToBlock: firstBlock + 2499}

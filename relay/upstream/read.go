@@ -161,14 +161,8 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	until, given := allow(started, ask.deadline, min(left, to.more),
 		&e.health.snapshot(started).latency[classOf(ask.heavy)])
 	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
-	if ask.head != NoHead && answer != nil && answer.Error == nil {
-		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
-			answer.Release()
-			answer, v = nil, verdicts[rules.Broken]
-		}
-	}
-	if ask.within != nil && answer != nil && answer.Error == nil {
-		if err = answer.checkLogs(*ask.within); err != nil {
+	if answer != nil && answer.Error == nil {
+		if err = c.check(&ask, answer); err != nil {
 			answer.Release()
 			answer, v = nil, verdicts[rules.Broken]
 		}
@@ -203,6 +197,19 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 		answer.body = &releasingBody{answer.body, e.limits.give}
 	}
 	return a
+}
+
+// check checks a result against what was asked: a head is plausible, logs are of their range.
+func (c *Chain) check(ask *question, answer *Answer) (err error) {
+	if ask.head != NoHead {
+		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
+			return err
+		}
+	}
+	if ask.within != nil {
+		return answer.checkLogs(*ask.within)
+	}
+	return nil
 }
 
 const (

@@ -172,13 +172,13 @@ func (c *Checker) structure(b byte, i int) error {
 }
 
 func (c *Checker) open(b byte, i int) error {
-	switch {
-	case c.depth == 1:
+	switch c.depth {
+	case 1:
 		if b != '[' || c.begun {
 			return notLogs("is not an array")
 		}
 		c.begun = true
-	case c.depth == 2:
+	case 2:
 		if b != '{' {
 			return notLogs("has a log that is not an object")
 		}

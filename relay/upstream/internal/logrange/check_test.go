@@ -85,7 +85,7 @@ func TestCheckedReader_StopsBeforeTheLogThatDoesNotBelong(t *testing.T) {
 	if !errors.Is(err, ErrNotOfRange) {
 		t.Errorf("read to the end: %v", err)
 	}
-	if end := bytes.Index(body, []byte(`"0x32"`)); end < 0 || len(got) > len(body)-len(entry(12, 0)) {
+	if !bytes.Contains(body, []byte(`"0x32"`)) || len(got) > len(body)-len(entry(12, 0)) {
 		t.Errorf("%d bytes were passed on", len(got))
 	}
 	c = NewChecker(Range{10, 19})

@@ -57,7 +57,7 @@ func orderedLogs(body []byte, within Range, n int) []log {
 // The parts are in the order of their blocks and do not overlap.
 func Merge(parts []Part) [][]byte {
 	pieces := [][]byte{[]byte("[")}
-	var comma = []byte(",")
+	comma := []byte(",")
 	for _, p := range parts {
 		if p.to <= p.from {
 			continue

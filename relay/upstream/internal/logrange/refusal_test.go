@@ -61,7 +61,9 @@ func TestReadRefusal_FindsTheNumberOfPublishedWordings(t *testing.T) {
 			t.Errorf("%q is read as %+v, want %+v", message, got, want)
 		}
 	}
-	data := map[string]string{"range": "the range 55074203 - 55124202 exceeds the range allowed for your plan (49999 > 2000)."}
+	data := map[string]string{
+		"range": "the range 55074203 - 55124202 exceeds the range allowed for your plan (49999 > 2000).",
+	}
 	if got := ReadRefusal(errorOf("Invalid params", data), asked); got.Limit != 2000 {
 		t.Errorf("in the data it is read as %+v", got)
 	}
