@@ -38,7 +38,8 @@ func TestLogSpan_ResolvesTheEndsOfARange(t *testing.T) {
 		}
 	}
 	for _, params := range []string{
-		`[{"blockHash":"0x12"}]`, `[{"fromBlock":"0x2","toBlock":"0x1"}]`, `[{"fromBlock":"0x2","fromBlock":"0x2"}]`, `["x"]`,
+		`[{"blockHash":"0x12"}]`, `[{"fromBlock":"0x2","toBlock":"0x1"}]`, `[{"fromBlock":"0x2","fromBlock":"0x2"}]`,
+		`["x"]`,
 	} {
 		if got, ok := m.LogSpan([]byte(params), chain.Heads{Latest: 1000}); ok {
 			t.Errorf("%s spans %+v", params, got)
@@ -55,9 +56,10 @@ func TestWithLogRange_ChangesNothingButTheRange(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]string{
 		`[{"fromBlock":"0x1","toBlock":"latest"}]`: `[{"fromBlock":"0xa","toBlock":"0x13"}]`,
-		`[ {"address": ["0xab" , "0xcd"], "fromBlock":"0x1", "topics":[null,["0x1"]] } , "extra"]`: `[{"fromBlock":"0xa",` +
-			`"toBlock":"0x13","address":["0xab" , "0xcd"],"topics":[null,["0x1"]]},"extra"]`,
-		`[{"\u0066romBlock":"0x1","blockHash":null,"address":"0xab"}]`: `[{"fromBlock":"0xa","toBlock":"0x13","address":"0xab"}]`,
+		`[ {"address": ["0xab" , "0xcd"], "fromBlock":"0x1", "topics":[null,["0x1"]] } , "extra"]`: `[{` +
+			`"fromBlock":"0xa","toBlock":"0x13","address":["0xab" , "0xcd"],"topics":[null,["0x1"]]},"extra"]`,
+		`[{"\u0066romBlock":"0x1","blockHash":null,"address":"0xab"}]`: `[{"fromBlock":"0xa","toBlock":"0x13",` +
+			`"address":"0xab"}]`,
 		`[]`:     `[{"fromBlock":"0xa","toBlock":"0x13"}]`,
 		``:       `[{"fromBlock":"0xa","toBlock":"0x13"}]`,
 		`[null]`: `[{"fromBlock":"0xa","toBlock":"0x13"}]`,

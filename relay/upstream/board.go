@@ -38,7 +38,7 @@ type Posted struct {
 	Known    bool
 	// Cordons are the upstreams that operators took out of rotation, by name.
 	Cordons map[string]Cordon
-	// LogLimits are the limits of eth_getLogs that processes learned, by the upstream's fingerprint.
+	// LogLimits are learned limits of eth_getLogs, by the upstream's fingerprint.
 	LogLimits map[string]LogLimit
 }
 

@@ -432,7 +432,7 @@ func (b *body) grow(more int) *fault.Error {
 	return nil
 }
 
-// drop gives the memory of an unusable answer back.
+// drop returns the memory of an unusable answer.
 func (b *body) drop() {
 	b.of.bytes.Add(int64(-len(b.bytes)))
 	if m := b.of.r.Memory; m != nil {

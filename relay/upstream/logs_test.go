@@ -33,7 +33,8 @@ func logsOf(from, to uint64) []string {
 }
 
 func logAt(block, index uint64) string {
-	return fmt.Sprintf(`{"address":"0x%040x","topics":["0x%064x"],"data":"0x%x","blockNumber":"0x%x","blockHash":"0x%064x",`+
+	return fmt.Sprintf(`{"address":"0x%040x","topics":["0x%064x"],"data":"0x%x","blockNumber":"0x%x",`+
+		`"blockHash":"0x%064x",`+
 		`"logIndex":"0x%x","removed":false}`, 7, index, block*index, block, block*31, index)
 }
 
@@ -525,7 +526,8 @@ func (c *counted) now() int {
 // hugeLogs replies with a log of so many bytes for each part.
 func hugeLogs(size int) func(from uint64, _ []string) testkit.Reply {
 	return func(from uint64, _ []string) testkit.Reply {
-		return rawLogs([]string{strings.Replace(logAt(from, 0), `"data":"0x`, `"data":"0x`+strings.Repeat("0", size), 1)})
+		large := strings.Replace(logAt(from, 0), `"data":"0x`, `"data":"0x`+strings.Repeat("0", size), 1)
+		return rawLogs([]string{large})
 	}
 }
 
@@ -584,7 +586,8 @@ func TestReadLogs_AnUnsplitAnswerIsCheckedAndStreams(t *testing.T) {
 	}
 	answer.Release()
 	bad.spoil = func(from uint64, _ []string) testkit.Reply {
-		return rawLogs([]string{strings.Replace(logAt(from, 0), `"0x`, `"0x`+strings.Repeat("0", 1<<20), 1), logAt(from-1, 0)})
+		large := strings.Replace(logAt(from, 0), `"0x`, `"0x`+strings.Repeat("0", 1<<20), 1)
+		return rawLogs([]string{large, logAt(from-1, 0)})
 	}
 	c = logChain(t, nil, bad)
 	answer, f = c.Read(deadline(t, testTimeout), getLogs(t, 900))

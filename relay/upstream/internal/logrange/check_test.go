@@ -29,28 +29,36 @@ func TestChecker_RefusesWhatIsNotTheLogsOfTheRange(t *testing.T) {
 		body []byte
 		ok   bool
 	}{
-		"none":                             {[]byte(" [ ] "), true},
-		"within":                           {array(entry(10, 0), entry(12, 0), entry(12, 1), entry(19, 7)), true},
-		"spaces":                           {[]byte("[ " + entry(10, 0) + " ,\n" + entry(11, 0) + " ]"), true},
-		"an escape in a member":            {array(strings.Replace(entry(10, 0), `"address":"0xab"`, `"a\"]":"\\"`, 1)), true},
-		"an unknown member":                {array(strings.Replace(entry(10, 0), `{`, `{"x":{"blockNumber":"0x1"},`, 1)), true},
-		"the hash in another case":         {array(upper(entry(10, 0)), entry(10, 1)), true},
-		"before":                           {array(entry(9, 0)), false},
-		"after":                            {array(entry(10, 0), entry(20, 0)), false},
-		"two blocks of a number":           {array(entry(12, 0), other), false},
-		"two blocks of a number, apart":    {array(entry(12, 0), entry(13, 0), other), false},
-		"no block number":                  {array(strings.Replace(entry(10, 0), `"blockNumber"`, `"block"`, 1)), false},
-		"a block number of null":           {array(strings.Replace(entry(10, 0), `"0xa"`, `null`, 1)), false},
-		"a block number that is a number":  {array(strings.Replace(entry(10, 0), `"0xa"`, `10`, 1)), false},
-		"a block number that is too large": {array(strings.Replace(entry(10, 0), `"0xa"`, `"0x1000000000000000a"`, 1)), false},
-		"no index":                         {array(strings.Replace(entry(10, 0), `"logIndex"`, `"index"`, 1)), false},
-		"a number":                         {[]byte(`"0x1"`), false},
-		"null":                             {[]byte(`null`), false},
-		"an object":                        {[]byte(entry(10, 0)), false},
-		"an array of hashes":               {[]byte(`["0x1"]`), false},
-		"an array of arrays":               {[]byte(`[[` + entry(10, 0) + `]]`), false},
-		"cut":                              {array(entry(10, 0), entry(11, 0))[:len(entry(10, 0))+20], false},
-		"two arrays":                       {[]byte(`[][]`), false},
+		"none":   {[]byte(" [ ] "), true},
+		"within": {array(entry(10, 0), entry(12, 0), entry(12, 1), entry(19, 7)), true},
+		"spaces": {[]byte("[ " + entry(10, 0) + " ,\n" + entry(11, 0) + " ]"), true},
+		"an escape in a member": {
+			array(strings.Replace(entry(10, 0), `"address":"0xab"`, `"a\"]":"\\"`, 1)), true,
+		},
+		"an unknown member": {
+			array(strings.Replace(entry(10, 0), `{`, `{"x":{"blockNumber":"0x1"},`, 1)), true,
+		},
+		"the hash in another case":      {array(upper(entry(10, 0)), entry(10, 1)), true},
+		"before":                        {array(entry(9, 0)), false},
+		"after":                         {array(entry(10, 0), entry(20, 0)), false},
+		"two blocks of a number":        {array(entry(12, 0), other), false},
+		"two blocks of a number, apart": {array(entry(12, 0), entry(13, 0), other), false},
+		"no block number": {
+			array(strings.Replace(entry(10, 0), `"blockNumber"`, `"block"`, 1)), false,
+		},
+		"a block number of null":          {array(strings.Replace(entry(10, 0), `"0xa"`, `null`, 1)), false},
+		"a block number that is a number": {array(strings.Replace(entry(10, 0), `"0xa"`, `10`, 1)), false},
+		"a block number that is too large": {
+			array(strings.Replace(entry(10, 0), `"0xa"`, `"0x1000000000000000a"`, 1)), false,
+		},
+		"no index":           {array(strings.Replace(entry(10, 0), `"logIndex"`, `"index"`, 1)), false},
+		"a number":           {[]byte(`"0x1"`), false},
+		"null":               {[]byte(`null`), false},
+		"an object":          {[]byte(entry(10, 0)), false},
+		"an array of hashes": {[]byte(`["0x1"]`), false},
+		"an array of arrays": {[]byte(`[[` + entry(10, 0) + `]]`), false},
+		"cut":                {array(entry(10, 0), entry(11, 0))[:len(entry(10, 0))+20], false},
+		"two arrays":         {[]byte(`[][]`), false},
 	} {
 		for _, size := range []int{1, 7, 1 << 20} {
 			c := NewChecker(Range{10, 19})

@@ -19,7 +19,8 @@ func TestReadRefusal_FindsTheNumberOfPublishedWordings(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]uint64{
 		"Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range. Based on your " +
-			"parameters, this block range should work: [0x1180fca, 0x1180fd3]. Upgrade to PAYG for expanded block range.": 10,
+			"parameters, this block range should work: [0x1180fca, 0x1180fd3]. Upgrade to PAYG for expanded " +
+			"block range.": 10,
 		"You can make eth_getLogs requests with up to a 2K block range":                          2000,
 		"Based on your parameters, this block range should work: [0x123c9b2, 0x123cba5]":         500,
 		"this block range should work: [0x0, 0x3e7]":                                             1000,
@@ -99,8 +100,9 @@ func TestReadRefusal_TellsLogsAndFiltersFromBlocks(t *testing.T) {
 	for message, want := range map[string]Kind{
 		"query returned more than 10000 results":                                                 Results,
 		"query returned more than 10000 results. Try with this block range [0xBDE5F8, 0x102DB].": Results,
-		"Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the " +
-			"response size, or any block range with a cap of 10K logs. this block range should work: [0x1, 0x2]": Results,
+		"Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on " +
+			"the response size, or any block range with a cap of 10K logs. this block range should work: " +
+			"[0x1, 0x2]": Results,
 		"response too large":  Results,
 		"Response is too big": Results,
 		"query exceeds max results 20000, retry with the range 6-9":  Results,
@@ -134,7 +136,8 @@ func TestReadRefusal_ReadsThePackOfWordings(t *testing.T) {
 		t.Fatal(err)
 	}
 	silent := []string{
-		"range limit", "too wide", "too large", "too big", "too high", "threshold exceeded", "maxblockrange", "block range.",
+		"range limit", "too wide", "too large", "too big", "too high", "threshold exceeded", "maxblockrange",
+		"block range.",
 	}
 	read := 0
 	for line := range strings.Lines(string(raw)) {
