@@ -123,6 +123,13 @@ func (g *Gateway) All(reply testkit.Reply) {
 	}
 }
 
+// AllOn lets every upstream answer a method with reply.
+func (g *Gateway) AllOn(method string, reply testkit.Reply) {
+	for _, u := range g.Ups {
+		u.On(method, reply)
+	}
+}
+
 // ApplyAt applies a snapshot of Ethereum with another head.
 func ApplyAt(g *Gateway, head uint64, at time.Time) {
 	on, _ := g.Pool.Chain(chain.EthMainnet)

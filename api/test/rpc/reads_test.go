@@ -41,9 +41,12 @@ func TestRead_SucceedsWhileOneOfTwoUpstreamsIsDown(t *testing.T) {
 	key := g.Unlimited()
 	g.Ups[0].Close()
 	g.Ups[1].Default(testkit.Result("0xgood"))
-	for _, method := range []string{"eth_call", "eth_getBalance", "eth_getLogs"} {
-		if got := g.Eth(key, method).Result(); got != `"0xgood"` {
-			t.Errorf("%s gives %s", method, got)
+	g.Ups[1].On("eth_getLogs", testkit.Result([]string{}))
+	for method, want := range map[string]string{
+		"eth_call": `"0xgood"`, "eth_getBalance": `"0xgood"`, "eth_getLogs": `[]`,
+	} {
+		if got := g.Eth(key, method).Result(); got != want {
+			t.Errorf("%s returns %s, want %s", method, got, want)
 		}
 	}
 }

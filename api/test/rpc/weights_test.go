@@ -15,6 +15,7 @@ import (
 func TestWeight_IsTheSameOnEveryPlan(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t)
+	g.AllOn("eth_getLogs", testkit.Result([]string{}))
 	keys := map[string]string{"an anonymous key": g.DoorKey()}
 	for _, p := range plan.All() {
 		keys[p.Key] = g.AccountKey(p.Key)
@@ -45,9 +46,7 @@ func TestWeight_OfSafeAndFinalizedIsThatOfTheirBlocks(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t)
 	key := g.Unlimited()
-	for _, u := range g.Ups {
-		u.On("eth_getLogs", testkit.Result([]string{}))
-	}
+	g.AllOn("eth_getLogs", testkit.Result([]string{}))
 	on, _ := g.Pool.Chain(chain.EthMainnet)
 	apply := func(safe, finalized uint64) {
 		at := time.Now()
