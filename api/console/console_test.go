@@ -2,29 +2,30 @@ package console
 
 import (
 	"context"
-	"html"
-	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/api/console/internal/consoletest"
+	"github.com/chainaccess/gateway/api/console/paths"
+	"github.com/chainaccess/gateway/api/console/site"
+	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/service"
 )
 
-// routesOf lists the paths that take a method, with ids filled in.
-func routesOf(p *Pages, method string) []string {
-	var paths []string
-	for _, pattern := range p.patterns {
+// routesOf lists the routes that take a method, with ids filled in.
+func routesOf(p *site.Site, method string) []string {
+	var routes []string
+	for _, pattern := range p.Routes() {
 		takes, path, _ := strings.Cut(pattern, " ")
 		if takes != method {
 			continue
 		}
-		id := keyOne
+		id := consoletest.KeyOne
 		switch {
 		case strings.Contains(path, "invoices"):
 			id = "in_1"
@@ -35,92 +36,93 @@ func routesOf(p *Pages, method string) []string {
 		case strings.Contains(path, "sessions"):
 			id = "s2"
 		}
-		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id, "{period}", "2026-11-01", "{tx}",
-			receiptOf.TxHash, "{reference}", "CAG-1001").Replace(path))
+		routes = append(routes, strings.NewReplacer("{$}", "", "{id}", id, "{period}", "2026-11-01", "{tx}",
+			consoletest.Receipt.TxHash, "{reference}", "CAG-1001").Replace(path))
 	}
-	return paths
+	return routes
 }
 
 func TestPages_AreShownToEverySignedInUser(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	h.session.Staff = true // the desk's pages exist only for staff
-	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodGet) {
+	h := consoletest.NewOperations()
+	h.Session.Staff = true // the desk's pages exist only for staff
+	for _, path := range routesOf(consoletest.Visitor(t, h, register).Pages, http.MethodGet) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			b := personOf(t, h)
-			b.cookies["__Host-signin"] = signInUnderWay("cagb_x", "mira@studio-north.example")
-			got := b.get(path + map[string]string{
+			b := consoletest.SignedIn(t, h, register)
+			b.Post("/sign-in", url.Values{"email": {"mira@studio-north.example"}})
+			got := b.Get(path + map[string]string{
 				"/billing/buy": "?item=pack_m", "/billing/change": "?item=growth_monthly",
 			}[path])
-			if path == "/settings/members" || path == "/sign-in" || path == pathFirstKey { // they lead elsewhere
-				if got.status != http.StatusSeeOther {
-					t.Errorf("it answers %d", got.status)
+			if path == "/settings/members" || path == "/sign-in" || path == "/first-key" { // they lead elsewhere
+				if got.Status != http.StatusSeeOther {
+					t.Errorf("it answers %d", got.Status)
 				}
 				return
 			}
-			if got.status != http.StatusOK {
-				t.Errorf("it answers %d: %s", got.status, got.body)
+			if got.Status != http.StatusOK {
+				t.Errorf("it answers %d: %s", got.Status, got.Body)
 			}
 		})
 	}
-	if h.changed() != 0 {
-		t.Errorf("looking at pages changed something: %v", h.changes)
+	if h.ChangeCount() != 0 {
+		t.Errorf("looking at pages changed something: %v", h.Changes)
 	}
 }
 
 func TestPages_LeadToTheSignInAndBack(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	p := visitorOf(t, h).pages
+	h := consoletest.NewOperations()
+	p := consoletest.Visitor(t, h, register).Pages
 	public := []string{
-		"/", pathFirstKey, pathPricing, "/toolbox", pathStatus, "/sign-in", "/sign-in/code",
-		"/sign-in/link", "/invitations/accept", pathUnsubscribe, pathEntries, pathReceipts + receiptOf.TxHash,
+		"/", "/first-key", "/pricing", "/toolbox", "/status", "/sign-in", "/sign-in/code",
+		"/sign-in/link", "/invitations/accept", "/unsubscribe", "/entries", "/x402/receipts/" +
+			consoletest.Receipt.TxHash,
 	}
 	for _, path := range routesOf(p, http.MethodGet) {
-		if slices.Contains(public, path) || strings.HasPrefix(path, pathSupport+"/") {
+		if slices.Contains(public, path) || strings.HasPrefix(path, paths.Support+"/") {
 			continue
 		}
-		got := visitorOf(t, h).get(path + "?x=1")
-		if want := "/sign-in?next=" + url.QueryEscape(path+"?x=1"); got.status != http.StatusSeeOther ||
-			got.header.Get("Location") != want {
-			t.Errorf("%s leads to %q with %d, want %q", path, got.header.Get("Location"), got.status, want)
+		got := consoletest.Visitor(t, h, register).Get(path + "?x=1")
+		if want := "/sign-in?next=" + url.QueryEscape(path+"?x=1"); got.Status != http.StatusSeeOther ||
+			got.Header.Get("Location") != want {
+			t.Errorf("%s leads to %q with %d, want %q", path, got.Header.Get("Location"), got.Status, want)
 		}
 	}
 }
 
 func TestCSRF_NoChangeGoesThroughWithoutTheToken(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	paths := routesOf(visitorOf(t, h).pages, http.MethodPost)
-	if len(paths) < 20 {
-		t.Fatalf("only %d routes change something", len(paths))
+	h := consoletest.NewOperations()
+	routes := routesOf(consoletest.Visitor(t, h, register).Pages, http.MethodPost)
+	if len(routes) < 20 {
+		t.Fatalf("only %d routes change something", len(routes))
 	}
-	for _, path := range paths {
-		b := personOf(t, h)
-		for _, token := range []string{"", "x", csrfToken("another session", "a1")} {
-			if got := b.send(http.MethodPost, path, url.Values{
-				tokenField: {token},
-			}); got.status != http.StatusForbidden {
-				if len(token) > 1 && (path == pathSignInLink || path == pathAccept) &&
-					got.header.Get("Location") == pathOverview {
+	for _, path := range routes {
+		b := consoletest.SignedIn(t, h, register)
+		for _, token := range []string{"", "x", consoletest.Token("another session", "a1")} {
+			if got := b.Send(http.MethodPost, path, url.Values{
+				site.TokenField: {token},
+			}); got.Status != http.StatusForbidden {
+				if len(token) > 1 && (path == paths.SignInLink || path == paths.Accept) &&
+					got.Header.Get("Location") == paths.Overview {
 					continue // pressed twice: it changes nothing and shows the next page
 				}
-				t.Errorf("%s with the token %q answers %d", path, token, got.status)
+				t.Errorf("%s with the token %q answers %d", path, token, got.Status)
 			}
 		}
 	}
-	if h.changed() != 0 {
-		t.Errorf("something was changed: %v", h.changes)
+	if h.ChangeCount() != 0 {
+		t.Errorf("something was changed: %v", h.Changes)
 	}
 }
 
 // A page left open while the session switched to another account changes nothing in that account.
 func TestCSRF_FormOfAnotherAccountChangesNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
+	h := consoletest.NewOperations()
 	tried := 0
-	for _, path := range routesOf(personOf(t, h).pages, http.MethodPost) {
+	for _, path := range routesOf(consoletest.SignedIn(t, h, register).Pages, http.MethodPost) {
 		if part, _, _ := strings.Cut(path[1:], "/"); !slices.Contains([]string{
 			"accounts", "keys", "agents", "settings", "tickets", "feedback",
 		}, part) {
@@ -128,46 +130,46 @@ func TestCSRF_FormOfAnotherAccountChangesNothing(t *testing.T) {
 		}
 		for _, account := range []string{"a2", ""} {
 			tried++
-			b := personOf(t, h)
-			got := b.send(http.MethodPost, path, url.Values{
-				tokenField: {csrfToken(b.cookies["__Host-"+sessionCookie], account)},
+			b := consoletest.SignedIn(t, h, register)
+			got := b.Send(http.MethodPost, path, url.Values{
+				site.TokenField: {consoletest.Token(b.Cookies["__Host-"+site.SessionCookie], account)},
 			})
-			if got.status != http.StatusConflict || !strings.Contains(got.body, "nothing was done") {
-				t.Errorf("%s with a form of account %q answers %d", path, account, got.status)
+			if got.Status != http.StatusConflict || !strings.Contains(got.Body, "nothing was done") {
+				t.Errorf("%s with a form of account %q answers %d", path, account, got.Status)
 			}
 		}
 	}
-	if tried < 20 || h.changed() != 0 {
-		t.Errorf("%d were tried, changed: %v", tried, h.changes)
+	if tried < 20 || h.ChangeCount() != 0 {
+		t.Errorf("%d were tried, changed: %v", tried, h.Changes)
 	}
 }
 
 func TestCSRF_ChangeWithoutASessionLeadsToTheSignIn(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodPost) {
+	h := consoletest.NewOperations()
+	for _, path := range routesOf(consoletest.Visitor(t, h, register).Pages, http.MethodPost) {
 		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" ||
-			path == "/toolbox" || path == pathFirstKey || path == pathEntries ||
-			strings.HasPrefix(path, pathSupport+"/") {
+			path == "/toolbox" || path == "/first-key" || path == "/entries" ||
+			strings.HasPrefix(path, paths.Support+"/") {
 			continue
 		}
-		b := visitorOf(t, h)
-		b.get("/")
-		if got := b.post(path, nil); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"),
+		b := consoletest.Visitor(t, h, register)
+		b.Get("/")
+		if got := b.Post(path, nil); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Header.Get("Location"),
 			"/sign-in?next=") {
-			t.Errorf("%s answers %d and leads to %q", path, got.status, got.header.Get("Location"))
+			t.Errorf("%s answers %d and leads to %q", path, got.Status, got.Header.Get("Location"))
 		}
 	}
-	if h.changed() != 0 {
-		t.Errorf("something was changed: %v", h.changes)
+	if h.ChangeCount() != 0 {
+		t.Errorf("something was changed: %v", h.Changes)
 	}
 }
 
 func TestFrame_NamesAccountAndPeriodOnEveryPage(t *testing.T) {
 	t.Parallel()
-	b := personOf(t, newHouse())
+	b := consoletest.SignedIn(t, consoletest.NewOperations(), register)
 	for _, path := range []string{"/overview", "/usage", "/keys", "/agents", "/settings", "/settings/audit"} {
-		text := b.get(path).body
+		text := b.Get(path).Body
 		for _, want := range []string{
 			"Studio North", "1 – 30 Nov 2026", "10 days left", "mira@studio-north.example", "Switch to Personal",
 		} {
@@ -180,22 +182,25 @@ func TestFrame_NamesAccountAndPeriodOnEveryPage(t *testing.T) {
 
 func TestPages_SuspendedAccountSeesWhyEverywhere(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	h.session.Status, h.session.SuspendedFor = account.Suspended, "An invoice was not paid."
-	h.refusal = fault.New(fault.AccountSuspended, "Nothing can be changed.")
-	b := personOf(t, h)
-	for _, path := range []string{"/overview", "/usage", "/keys", "/keys/" + keyOne, "/agents", "/settings"} {
-		if got := b.get(path); got.status != http.StatusOK || !strings.Contains(got.body, "An invoice was not paid.") ||
-			!strings.Contains(got.body, "-32009") {
-			t.Errorf("%s answers %d and does not say why the account is suspended", path, got.status)
+	h := consoletest.NewOperations()
+	h.Session.Status, h.Session.SuspendedFor = account.Suspended, "An invoice was not paid."
+	h.Refusal = fault.New(fault.AccountSuspended, "Nothing can be changed.")
+	b := consoletest.SignedIn(t, h, register)
+	for _, path := range []string{
+		"/overview", "/usage", "/keys", "/keys/" + consoletest.KeyOne, "/agents",
+		"/settings",
+	} {
+		if got := b.Get(path); got.Status != http.StatusOK || !strings.Contains(got.Body, "An invoice was not paid.") ||
+			!strings.Contains(got.Body, "-32009") {
+			t.Errorf("%s answers %d and does not say why the account is suspended", path, got.Status)
 		}
 	}
-	if got := b.post("/keys/"+keyOne+"/revoke", nil); got.status != http.StatusForbidden ||
-		!strings.Contains(got.body, "An invoice was not paid.") {
-		t.Errorf("a change answers %d", got.status)
+	if got := b.Post("/keys/"+consoletest.KeyOne+"/revoke", nil); got.Status != http.StatusForbidden ||
+		!strings.Contains(got.Body, "An invoice was not paid.") {
+		t.Errorf("a change answers %d", got.Status)
 	}
-	got := b.post("/keys/"+keyOne+"/revoke", nil)
-	if !strings.Contains(got.body, `href="/support/new"`) || strings.Contains(got.body, "data.") {
+	got := b.Post("/keys/"+consoletest.KeyOne+"/revoke", nil)
+	if !strings.Contains(got.Body, `href="/support/new"`) || strings.Contains(got.Body, "data.") {
 		t.Error("it does not lead to a ticket, or speaks of an envelope that pages do not have")
 	}
 }
@@ -204,62 +209,42 @@ func TestPages_SuspendedAccountSeesWhyEverywhere(t *testing.T) {
 // wrong kind.
 func TestPages_MembersAreToldThatAnOwnerMustAct(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	h.session.Role = roleMember
-	h.refusal = fault.New(fault.WrongKindOfKey, "Only owners of the account may do this.")
-	b := personOf(t, h)
-	got := b.post("/settings/invitations", url.Values{"email": {"new@studio-north.example"}, "role": {roleMember}})
-	if got.status != http.StatusForbidden || !strings.Contains(got.body, "Only for owners") ||
-		!strings.Contains(got.body, `href="/settings#people"`) || strings.Contains(got.body, "kind of key") {
-		t.Errorf("it answers %d: %s", got.status, got.body)
+	h := consoletest.NewOperations()
+	h.Session.Role = view.RoleMember
+	h.Refusal = fault.New(fault.WrongKindOfKey, "Only owners of the account may do this.")
+	b := consoletest.SignedIn(t, h, register)
+	got := b.Post("/settings/invitations", url.Values{"email": {"new@studio-north.example"}, "role": {view.RoleMember}})
+	if got.Status != http.StatusForbidden || !strings.Contains(got.Body, "Only for owners") ||
+		!strings.Contains(got.Body, `href="/settings#people"`) || strings.Contains(got.Body, "kind of key") {
+		t.Errorf("it answers %d: %s", got.Status, got.Body)
 	}
 	for _, path := range []string{
 		"/billing/buy?item=pack_s", "/billing/cancel", "/billing/change?item=growth_monthly",
 	} {
-		if got := b.get(path); got.status != http.StatusSeeOther || got.header.Get("Location") != "/billing" {
-			t.Errorf("%s answers %d and shows a form", path, got.status)
+		if got := b.Get(path); got.Status != http.StatusSeeOther || got.Header.Get("Location") != "/billing" {
+			t.Errorf("%s answers %d and shows a form", path, got.Status)
 		}
 	}
-	if text := b.get("/billing").body; !strings.Contains(text, "Only owners of the account can change the plan") {
+	if text := b.Get("/billing").Body; !strings.Contains(text, "Only owners of the account can change the plan") {
 		t.Error("the billing page does not say who buys")
-	}
-}
-
-func TestPages_SchemaErrorsSayWhatToDo(t *testing.T) {
-	t.Parallel()
-	for problem, want := range map[string]string{
-		"expected string to match pattern ^[A-Z]{2}$.":  "Use the format that is described next to the field.",
-		"expected length >= 1":                          "Enter something here.",
-		"expected length >= 3":                          "Enter at least 3 characters.",
-		"expected length <= 5000":                       "Enter 5,000 characters at most.",
-		"expected number <= 1e+12":                      "Enter 1,000,000,000,000 or less.",
-		"expected number >= 0":                          "Enter 0 or more.",
-		"expected required property name to be present": "Enter something here.", "of another kind": "Of another kind.",
-	} {
-		err := fault.New(fault.FieldRefused, "wrong").With("fields", []map[string]string{
-			{"field": "name", "problem": problem},
-		})
-		if got := mistakesOf(err, "name")["name"]; got != want {
-			t.Errorf("%q is told as %q, want %q", problem, got, want)
-		}
 	}
 }
 
 func TestPages_RefusalsShowCodeRequestAndSupport(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	h.refusal = fault.New(fault.NotYetInForce, "The change is saved, and not in force yet.").Wrap(
+	h := consoletest.NewOperations()
+	h.Refusal = fault.New(fault.NotYetInForce, "The change is saved, and not in force yet.").Wrap(
 		http.ErrHandlerTimeout)
-	got := personOf(t, h).post("/keys/"+keyOne+"/revoke", nil)
+	got := consoletest.SignedIn(t, h, register).Post("/keys/"+consoletest.KeyOne+"/revoke", nil)
 	for _, want := range []string{"The change is saved, and not in force yet.", "-32029"} {
-		if !strings.Contains(got.body, want) {
+		if !strings.Contains(got.Body, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if got.status != http.StatusServiceUnavailable || strings.Contains(got.body, http.ErrHandlerTimeout.Error()) {
-		t.Errorf("it answers %d: %s", got.status, got.body)
+	if got.Status != http.StatusServiceUnavailable || strings.Contains(got.Body, http.ErrHandlerTimeout.Error()) {
+		t.Errorf("it answers %d: %s", got.Status, got.Body)
 	}
-	card := refusalCard(h.refusal, "019a9f2e")
+	card := view.RefusalCard(h.Refusal, "019a9f2e")
 	if card.Request != "019a9f2e" || card.Links[0].To != "/docs/errors/-32029" ||
 		card.Links[1].To != "/support/new?request_id=019a9f2e" {
 		t.Errorf("the card is %+v", card)
@@ -268,349 +253,144 @@ func TestPages_RefusalsShowCodeRequestAndSupport(t *testing.T) {
 
 func TestFlashMessages_AreShownOnceAndCannotBeForged(t *testing.T) {
 	t.Parallel()
-	b := personOf(t, newHouse())
-	if got := b.post("/keys/"+keyOne+"/revoke", nil); got.header.Get("Location") != "/keys" {
-		t.Fatalf("it answers %d and leads to %q", got.status, got.header.Get("Location"))
+	b := consoletest.SignedIn(t, consoletest.NewOperations(), register)
+	if got := b.Post("/keys/"+consoletest.KeyOne+"/revoke", nil); got.Header.Get("Location") != "/keys" {
+		t.Fatalf("it answers %d and leads to %q", got.Status, got.Header.Get("Location"))
 	}
-	left := b.cookies["__Host-flash"]
-	if text := b.get("/keys").body; !strings.Contains(text, "Key revoked") {
+	left := b.Cookies["__Host-flash"]
+	other := consoletest.SignedIn(t, consoletest.NewOperations(), register)
+	other.Cookies["__Host-session"] = "another session"
+	other.Post("/keys/"+consoletest.KeyOne+"/revoke", nil)
+	if text := b.Get("/keys").Body; !strings.Contains(text, "Key revoked") {
 		t.Error("the next page does not say what happened")
 	}
-	if text := b.get("/keys").body; strings.Contains(text, "Key revoked") {
+	if text := b.Get("/keys").Body; strings.Contains(text, "Key revoked") {
 		t.Error("the message is shown twice")
 	}
 	for name, value := range map[string]string{
-		"another browser's": sealFlash("another session", []byte(`{"tone":"good","title":"Key revoked"}`)),
+		"another browser's": other.Cookies["__Host-flash"],
 		"tampered":          "x" + left, "unsigned": strings.Split(left, ".")[0], "nothing": ".",
 	} {
-		b.cookies["__Host-flash"] = value
-		if got := b.get("/keys"); got.status != http.StatusOK || strings.Contains(got.body, "Key revoked") {
+		b.Cookies["__Host-flash"] = value
+		if got := b.Get("/keys"); got.Status != http.StatusOK || strings.Contains(got.Body, "Key revoked") {
 			t.Errorf("a message that is %s is shown", name)
 		}
 	}
 }
 
-func TestFlashMessages_LongPagesConfirmNextToTheForm(t *testing.T) {
-	t.Parallel()
-	b := personOf(t, newHouse())
-	if got := b.post("/settings/notifications", nil); got.header.Get("Location") != "/settings#notifications" {
-		t.Fatalf("it leads to %q", got.header.Get("Location"))
-	}
-	_, part, _ := strings.Cut(b.get("/settings").body, `<h2 id="notifications">`)
-	part, _, _ = strings.Cut(part, "</form>")
-	if !strings.Contains(part, "Notifications saved") {
-		t.Error("the form does not say that it is saved")
-	}
-}
-
 func TestDestructiveChanges_AreConfirmedWithWhatStops(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
+	h := consoletest.NewOperations()
 	for path, want := range map[string]string{
-		"/keys/" + keyOne + "/revoke":       "Revoke this key?",
-		"/settings/members/u2/remove":       "Remove this member?",
-		"/settings/members/u1/remove":       "Leave this account?",
-		"/settings/invitations/i1/withdraw": "Withdraw this invitation?",
-		"/settings/sessions/s2/end":         "End this session?",
-		"/settings/sessions/end":            "Sign out everywhere?",
+		"/keys/" + consoletest.KeyOne + "/revoke": "Revoke this key?",
+		"/settings/members/u2/remove":             "Remove this member?",
+		"/settings/members/u1/remove":             "Leave this account?",
+		"/settings/invitations/i1/withdraw":       "Withdraw this invitation?",
+		"/settings/sessions/s2/end":               "End this session?",
+		"/settings/sessions/end":                  "Sign out everywhere?",
 	} {
-		b, before := personOf(t, h), h.changed()
-		text := b.get(path).body
+		b, before := consoletest.SignedIn(t, h, register), h.ChangeCount()
+		text := b.Get(path).Body
 		if !strings.Contains(text, want) || !strings.Contains(text, "What stops") ||
 			!strings.Contains(text, `action="`+path+`"`) {
 			t.Errorf("%s does not ask %q", path, want)
 		}
-		if h.changed() != before {
+		if h.ChangeCount() != before {
 			t.Errorf("asking at %s changed something", path)
 		}
-		if got := b.post(path, nil); got.status != http.StatusSeeOther || h.changed() != before+1 {
-			t.Errorf("confirmed, %s answers %d", path, got.status)
+		if got := b.Post(path, nil); got.Status != http.StatusSeeOther || h.ChangeCount() != before+1 {
+			t.Errorf("confirmed, %s answers %d", path, got.Status)
 		}
 	}
 }
 
 func TestPages_OtherAccountsThingsAreNotFound(t *testing.T) {
 	t.Parallel()
-	b := personOf(t, newHouse())
+	b := consoletest.SignedIn(t, consoletest.NewOperations(), register)
 	for _, path := range []string{
 		"/keys/019a9f2e-1111-7000-8000-00000000ffff", "/keys/x/revoke", "/settings/members/u9/remove",
 		"/settings/invitations/i9/withdraw", "/settings/sessions/s9/end",
 	} {
-		if got := b.get(path); got.status != http.StatusNotFound {
-			t.Errorf("%s answers %d", path, got.status)
+		if got := b.Get(path); got.Status != http.StatusNotFound {
+			t.Errorf("%s answers %d", path, got.Status)
 		}
-	}
-}
-
-func TestOverview_CountsThePeriod(t *testing.T) {
-	t.Parallel()
-	text := personOf(t, newHouse()).get("/overview").body
-	for _, want := range []string{
-		"812,340.5", "of 1,000,000 in the plan", "812,340.5 of 1,000,000 units",
-		"At 100 %, calls are refused with -32007 until 1 Dec 2026.", "2 from the cache, free",
-		"20 Nov 2026: 4 units, 4 of them heavy, 0 requests, the day is not over", "indexer", "1 hour ago",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the overview does not say %q", want)
-		}
-	}
-}
-
-func TestOverview_ShowsTheNextStepBeforeTheFirstCall(t *testing.T) {
-	t.Parallel()
-	h := newHouse()
-	h.keys[0].LastUsedAt = nil
-	if text := personOf(t, h).get("/overview").body; !strings.Contains(text, "No call yet") ||
-		!strings.Contains(text, "/rpc/eth_mainnet") {
-		t.Error("with an unused key it shows no call to make")
-	}
-	h.keys = nil
-	if text := personOf(t, h).get("/overview").body; !strings.Contains(text, "No key yet") {
-		t.Error("without a key it does not say to make one")
-	}
-}
-
-func TestPeople_AreManagedByOwnersOnly(t *testing.T) {
-	t.Parallel()
-	h := newHouse()
-	if text := personOf(t, h).get("/settings").body; !strings.Contains(text, "/settings/members/u2/remove") ||
-		!strings.Contains(text, `action="/settings/invitations"`) {
-		t.Error("an owner cannot manage people")
-	}
-	h.session.Role = roleMember
-	text := personOf(t, h).get("/settings").body
-	for _, control := range []string{"/settings/members/u2/", `action="/settings/invitations"`, "/withdraw"} {
-		if strings.Contains(text, control) {
-			t.Errorf("a member is offered %s", control)
-		}
-	}
-	if strings.Contains(text, "/settings/members/u1/remove") {
-		t.Error("the only owner is offered to leave")
-	}
-	h.members.Members[1].Role = roleOwner
-	if text := personOf(t, h).get("/settings").body; !strings.Contains(text, "/settings/members/u1/remove") {
-		t.Error("nobody is offered to leave")
-	}
-}
-
-func TestPeople_LeavingAnAccountEndsTheBrowsersSession(t *testing.T) {
-	t.Parallel()
-	b := personOf(t, newHouse())
-	b.post("/settings/members/u1/remove", nil)
-	if _, kept := b.cookies["__Host-session"]; kept {
-		t.Error("the session's cookie is kept")
-	}
-}
-
-func TestSettings_ForbiddenChangesAreExplained(t *testing.T) {
-	t.Parallel()
-	h := newHouse()
-	h.refusal = fault.New(fault.FieldRefused, "The account would have no owner left.").With("field", "user")
-	b := personOf(t, h)
-	for _, path := range []string{"/settings/members/u1/remove", "/settings/members/u2/role"} {
-		if got := b.post(path, url.Values{"role": {roleMember}}); got.header.Get("Location") != "/settings#people" {
-			t.Errorf("%s answers %d and leads to %q", path, got.status, got.header.Get("Location"))
-		}
-		if text := b.get("/settings").body; !strings.Contains(text, "The account would have no owner left.") {
-			t.Errorf("after %s the settings do not say why nothing was done", path)
-		}
-	}
-}
-
-func TestSessions_NameBrowsersAsFarAsTheyIdentifyThemselves(t *testing.T) {
-	t.Parallel()
-	for agent, want := range map[string]string{
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 " +
-			"Safari/537.36 Edg/142.0.0.0": "Edge on Windows",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
-			"Version/18.1 Mobile/15E148 Safari/604.1": "Safari on iPhone",
-		"Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile " +
-			"Safari/537.36": "Chrome on Android",
-		"": "A program",
-	} {
-		if got := browserTitle(agent, ""); got != want {
-			t.Errorf("%q is called %q, want %q", agent, got, want)
-		}
-	}
-	if got := browserTitle("curl/8.0", "2001:db8::/64"); got != "curl, 2001:db8::/64" {
-		t.Errorf("curl is called %q", got)
-	}
-}
-
-func TestAuditLog_IsPaged(t *testing.T) {
-	t.Parallel()
-	b := personOf(t, newHouse())
-	var asked []string
-	b.pages.Calls.ListAudit = func(_ context.Context, _ *service.Caller,
-		in service.ListAuditInput,
-	) (service.AuditLog, *fault.Error) {
-		asked = append(asked, in.Cursor)
-		log := service.AuditLog{
-			Lines: []service.AuditLine{{At: sampleNow, Action: "create_key", Actor: "user u1", Origin: "console"}},
-		}
-		if in.Cursor == "" {
-			log.NextCursor = "77"
-		}
-		return log, nil
-	}
-	older := regexp.MustCompile(`href="([^"]+)"[^>]*>Older`).FindStringSubmatch(b.get(pathAudit).body)
-	if older == nil {
-		t.Fatal("the log has no way to older lines")
-	}
-	last := b.get(html.UnescapeString(older[1]))
-	if !slices.Equal(asked, []string{"", "77"}) || last.status != http.StatusOK ||
-		strings.Contains(last.body, ">Older") || !strings.Contains(last.body, `href="`+pathAudit+`"`) {
-		t.Errorf("asked for %q, the last page answers %d: %s", asked, last.status, last.body)
-	}
-}
-
-func TestAuditLog_NamesActorActionAndDifference(t *testing.T) {
-	t.Parallel()
-	text := personOf(t, newHouse()).get("/settings/audit").body
-	for _, want := range []string{
-		"Limits of a key changed", "mira@studio-north.example", "in the console",
-		"monthly cap", "500,000", "caps rpc", ">indexer</a>",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the log does not say %q", want)
-		}
-	}
-	if got := differences([]byte(`{"a":1,"b":[1,2],"c":{"d":true},"same":"x"}`),
-		[]byte(`{"a":null,"b":[1],"c":{"d":false},"same":"x","new":1000.5}`)); !slices.Equal(got, []difference{
-		{"a", "1", ""},
-		{"b", "1, 2", "1"},
-		{"c d", "yes", "no"},
-		{"new", "", "1,000.5"},
-	}) {
-		t.Errorf("the differences are %v", got)
-	}
-	if got := differences([]byte(`null`), []byte(`not json`)); len(got) != 0 {
-		t.Errorf("documents that are none differ by %v", got)
-	}
-	if got := actorWords(&service.AuditLine{Actor: "user u7"}); got != "a former user (u7)" {
-		t.Errorf("whoever left is called %q", got)
-	}
-	if got := actorWords(&service.AuditLine{Actor: "key cag_aHCrXoRO"}); got != "key cag_aHCrXoRO" {
-		t.Errorf("a key is called %q", got)
-	}
-}
-
-func TestSettings_FormsChangeOnlyWhatTheySay(t *testing.T) {
-	t.Parallel()
-	h := newHouse()
-	b := personOf(t, h)
-	b.post("/settings/notifications", url.Values{"notify_usage_80": {"on"}})
-	in := lastChange[service.UpdateAccountInput](t, h)
-	if !*in.NotifyUsage80 || *in.NotifyUsage100 || *in.NotifyIncidents || in.TimeZone != nil || in.Chains != nil {
-		t.Errorf("notifications change %+v", in)
-	}
-	b.post("/settings/time-zone", url.Values{"time_zone": {"Asia/Tokyo"}})
-	if in = lastChange[service.UpdateAccountInput](t, h); *in.TimeZone != "Asia/Tokyo" || in.NotifyUsage80 != nil {
-		t.Errorf("the time zone changes %+v", in)
-	}
-	b.post("/settings/insights", url.Values{
-		"use_case": {"indexing"}, "team_size": {""}, "chains": {"eth_mainnet", "polygon_pos"},
-		"wish_chain_other": {"Zcash"},
-	})
-	in = lastChange[service.UpdateAccountInput](t, h)
-	if *in.UseCase != "indexing" || in.TeamSize != nil ||
-		!slices.Equal(*in.Chains, []string{"eth_mainnet", "polygon_pos"}) || len(*in.WishChains) != 0 ||
-		*in.WishChainOther != "Zcash" {
-		t.Errorf("insights change %+v", in)
-	}
-	b.post("/settings/services", url.Values{
-		"enabled": {"rpc", "gas"}, "cap.rpc": {"1,000,000"}, "cap.gas": {""}, "cap.nonsense": {"5"},
-	})
-	services := lastChange[service.ConfigureServicesInput](t, h)
-	if !slices.Equal(*services.Enabled, []string{"rpc", "gas"}) ||
-		!maps.Equal(*services.Caps, map[string]int64{"rpc": 1_000_000}) {
-		t.Errorf("services change to %v, %v", *services.Enabled, *services.Caps)
-	}
-	b.post("/settings/invitations", url.Values{"email": {"new@studio-north.example"}, "role": {"owner"}})
-	if got := lastChange[service.InviteMemberInput](t, h); got.Email != "new@studio-north.example" ||
-		got.Role != roleOwner {
-		t.Errorf("inviting sends %+v", got)
-	}
-	if h.changed() != 5 {
-		t.Errorf("there are %d changes", h.changed())
-	}
-}
-
-func TestForms_ShowMistakesAtTheirFields(t *testing.T) {
-	t.Parallel()
-	h := newHouse()
-	h.refusal = fault.New(fault.FieldRefused, "Correct and send again.").With("fields",
-		[]map[string]string{{"field": "time_zone", "problem": "is no zone"}})
-	got := personOf(t, h).post("/settings/time-zone", url.Values{"time_zone": {"Mars/Base"}})
-	if got.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(got.body, `id="time_zone-error">Is no zone.<`) ||
-		!strings.Contains(got.body, `value="Mars/Base"`) {
-		t.Errorf("it answers %d without the mistake at its field", got.status)
-	}
-	h.refusal = fault.New(fault.FieldRefused, "caps.gas 5 is wider than the account's cap of 3 units a month.")
-	got = personOf(t, h).post("/settings/services", url.Values{"cap.gas": {"5"}})
-	if !strings.Contains(got.body, `id="cap-gas-error">caps.gas 5 is wider`) {
-		t.Error("a rule of fences is not told at its field")
-	}
-	h.refusal = fault.New(fault.FieldRefused, "Nobody knows why.")
-	if got = personOf(t, h).post("/settings/services", nil); !strings.Contains(got.body, "Nothing was changed") ||
-		!strings.Contains(got.body, "Nobody knows why.") {
-		t.Error("what belongs to no field is not told above the form")
-	}
-	h.refusal = nil
-	got = personOf(t, h).post("/settings/services", url.Values{"cap.gas": {"-5"}, "cap.rpc": {"a lot"}})
-	if strings.Count(got.body, wholeUnits) != 2 || h.changed() != 0 {
-		t.Error("caps that are no numbers are not told at their fields")
-	}
-}
-
-func TestSettings_NameTheAccount(t *testing.T) {
-	t.Parallel()
-	h := newHouse()
-	b := personOf(t, h)
-	if body := b.get("/settings").body; !strings.Contains(body, `value="Studio North"`) {
-		t.Error("the form does not show the name")
-	}
-	if got := b.post("/settings/name", url.Values{"account_name": {hostile}}); got.status != http.StatusSeeOther ||
-		got.header.Get("Location") != "/settings#account" {
-		t.Errorf("answered %d, to %q", got.status, got.header.Get("Location"))
-	}
-	if in := lastChange[service.NameAccountInput](t, h); in.Name != hostile {
-		t.Errorf("named %+v", in)
-	}
-	h.refusal = fault.New(fault.FieldRefused, "name holds control or invisible characters.").With("field", "name")
-	if got := b.post("/settings/name",
-		url.Values{"account_name": {hostile}}); got.status != http.StatusUnprocessableEntity ||
-		!strings.Contains(got.body, "account_name-error") || strings.Contains(got.body, hostile) {
-		t.Errorf("refused it answers %d", got.status)
-	}
-}
-
-func TestOverview_ShowsTheStatusOfChains(t *testing.T) {
-	t.Parallel()
-	h := newHouse()
-	if body := personOf(t, h).get("/overview").body; !strings.Contains(body, "Arbitrum One") ||
-		!strings.Contains(body, `href="/status"`) {
-		t.Error("the overview does not say how chains stand")
-	}
-	h.statusRefused = fault.New(fault.RateWindow, "")
-	if got := personOf(t, h).get("/overview"); got.status != http.StatusOK ||
-		strings.Contains(got.body, `href="/status">Status and incidents`) {
-		t.Errorf("while nobody says how chains stand it answers %d", got.status)
 	}
 }
 
 // The pages that crawlers may read are the same for everybody and need no session.
 func TestPages_PublicOnesAreOpenToEverybody(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	b := visitorOf(t, h)
-	if got, want := b.pages.Public(), []string{"/", pathPricing, pathToolbox, pathStatus}; !slices.Equal(got, want) {
+	h := consoletest.NewOperations()
+	b := consoletest.Visitor(t, h, register)
+	if got, want := b.Pages.Public(), []string{"/", "/pricing", paths.Toolbox, "/status"}; !slices.Equal(got, want) {
 		t.Fatalf("the public pages are %q", got)
 	}
-	for _, path := range b.pages.Public() {
-		if got := visitorOf(t, h).get(path); got.status != http.StatusOK || got.header.Get("X-Robots-Tag") != "" {
-			t.Errorf("%s answers %d, robots %q", path, got.status, got.header.Get("X-Robots-Tag"))
+	for _, path := range b.Pages.Public() {
+		if got := consoletest.Visitor(t, h, register).Get(path); got.Status != http.StatusOK ||
+			got.Header.Get("X-Robots-Tag") != "" {
+			t.Errorf("%s answers %d, robots %q", path, got.Status, got.Header.Get("X-Robots-Tag"))
 		}
+	}
+}
+
+func TestPages_AreServedWhenTheStatusIsUnavailable(t *testing.T) {
+	t.Parallel()
+	h := consoletest.NewOperations()
+	h.StatusRefused = fault.New(fault.RateWindow, "")
+	b := consoletest.Visitor(t, h, register)
+	if got := b.Get("/"); got.Status != 200 {
+		t.Errorf("the first page: %d", got.Status)
+	}
+	if got := b.Get("/status"); got.Status != 429 {
+		t.Errorf("the page itself: %d", got.Status)
+	}
+}
+
+// Loading pages must not use up a network's rate limit for requests without a key.
+func TestPages_ShareTheStatusOfChains(t *testing.T) {
+	t.Parallel()
+	h := consoletest.NewOperations()
+	b := consoletest.Visitor(t, h, register)
+	for _, path := range []string{"/status", "/status", "/", "/status"} {
+		if got := b.Get(path); got.Status != 200 {
+			t.Fatalf("%s answers %d", path, got.Status)
+		}
+	}
+	if asked := h.StatusAsked.Load(); asked != 1 {
+		t.Errorf("it was asked for %d times, want once", asked)
+	}
+}
+
+func TestFirstPage_HasALiveTool(t *testing.T) {
+	t.Parallel()
+	h := consoletest.NewOperations()
+	h.Tools = consoletest.Tools()
+	page := consoletest.Parse(t, consoletest.Visitor(t, h, register).Get("/").Body)
+	form := consoletest.Elements(consoletest.ByID(t, page, "get_gas"), "form")[0]
+	if action, _ := consoletest.Attribute(form, "action"); action != "/toolbox#get_gas" {
+		t.Errorf("its form leads to %q", action)
+	}
+	if strings.Contains(consoletest.Visitor(t, consoletest.NewOperations(), register).Get("/").Body, "data-tool") {
+		t.Error("without tools there is one")
+	}
+}
+
+func TestSession_ExpiredLeadsToTheSignIn(t *testing.T) {
+	t.Parallel()
+	h := consoletest.NewOperations()
+	b := consoletest.SignedIn(t, h, register)
+	over := h.Calls()
+	over.ShowSession = func(context.Context, *service.Caller, service.Nothing) (service.CurrentSession, *fault.Error) {
+		return service.CurrentSession{}, fault.New(fault.KeyInvalid, "")
+	}
+	b.Pages.Calls = over
+	if got := b.Get("/keys"); got.Header.Get("Location") != "/sign-in?next=%2Fkeys" {
+		t.Errorf("it answers %d and leads to %q", got.Status, got.Header.Get("Location"))
+	}
+	if _, kept := b.Cookies["__Host-session"]; kept {
+		t.Error("the cookie is kept")
+	}
+	if got := b.Get("/sign-in"); got.Status != http.StatusOK {
+		t.Errorf("the sign-in answers %d", got.Status)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,58 +12,18 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/chainaccess/gateway/api/console/internal/consoletest"
+	"github.com/chainaccess/gateway/api/console/paths"
+	"github.com/chainaccess/gateway/api/console/site"
+	"github.com/chainaccess/gateway/api/console/view"
 )
-
-// answer is what a browser receives.
-type answer struct {
-	status  int
-	header  http.Header
-	cookies []*http.Cookie
-	body    string
-}
-
-// send sends a request to the pages and returns the answer.
-func send(t *testing.T, p *Pages, method, path string, form url.Values, header map[string]string) answer {
-	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for name, value := range header {
-		r.Header.Set(name, value)
-	}
-	w := &unrouted{ResponseRecorder: httptest.NewRecorder()}
-	p.ServeHTTP(w, r)
-	result := w.Result()
-	defer result.Body.Close()
-	return answer{status: result.StatusCode, header: result.Header, cookies: result.Cookies(), body: w.Body.String()}
-}
-
-// unrouted is a writer as package api passes it on: no route matched, so an answer without a status
-// is a 404.
-type unrouted struct {
-	*httptest.ResponseRecorder
-
-	named bool
-}
-
-func (u *unrouted) WriteHeader(status int) {
-	u.named = true
-	u.ResponseRecorder.WriteHeader(status)
-}
-
-func (u *unrouted) Write(body []byte) (int, error) {
-	if !u.named {
-		u.WriteHeader(http.StatusNotFound)
-	}
-	return u.ResponseRecorder.Write(body)
-}
 
 func TestResponses_CarryTheSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
-	for _, path := range []string{"/", "/nothing-here", assetPath(t, p, "console.css"), "/assets/none.css"} {
-		h := send(t, p, http.MethodGet, path, nil, nil).header
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
+	for _, path := range []string{"/", "/nothing-here", assetPath(t, "console.css"), "/assets/none.css"} {
+		h := consoletest.Send(t, p, http.MethodGet, path, nil, nil).Header
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' " +
 				"data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -81,17 +39,19 @@ func TestResponses_CarryTheSecurityHeaders(t *testing.T) {
 			t.Errorf("%s switches off no features", path)
 		}
 	}
-	if got := send(t, newPages(t, "http://localhost:8080"), http.MethodGet, "/", nil,
-		nil).header.Get("Strict-Transport-Security"); got != "" {
+	if got := consoletest.Send(t, consoletest.NewSite(t, "http://localhost:8080", consoletest.NewOperations().Calls(),
+		register), http.MethodGet, "/", nil,
+		nil).Header.Get("Strict-Transport-Security"); got != "" {
 		t.Errorf("over http, transport security is promised: %q", got)
 	}
 }
 
 func TestPages_AreNotCacheable(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
 	for _, path := range []string{"/", "/nothing-here"} {
-		if got := send(t, p, http.MethodGet, path, nil, nil).header.Get("Cache-Control"); got != "no-store" {
+		if got := consoletest.Send(t, p, http.MethodGet, path, nil,
+			nil).Header.Get("Cache-Control"); got != "no-store" {
 			t.Errorf("%s may be kept: %q", path, got)
 		}
 	}
@@ -99,21 +59,30 @@ func TestPages_AreNotCacheable(t *testing.T) {
 
 func TestAssets_AreServedAtTheAddressesThatPagesName(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
-	for _, file := range p.assets.Files() {
-		if r := send(t, p, http.MethodGet, assetPath(t, p, file.File), nil, nil); r.status != http.StatusOK ||
-			r.body != string(file.Plain) {
-			t.Errorf("%s answers %d, %v", file.File, r.status, r.header)
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
+	files, err := view.Assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files.Files() {
+		if r := consoletest.Send(t, p, http.MethodGet, assetPath(t, file.File), nil, nil); r.Status != http.StatusOK ||
+			r.Body != string(file.Plain) {
+			t.Errorf("%s answers %d, %v", file.File, r.Status, r.Header)
 		}
 	}
-	if r := send(t, p, http.MethodGet, "/assets/console.000000000000.css", nil, nil); r.status != http.StatusNotFound {
-		t.Errorf("another version answers %d", r.status)
+	if r := consoletest.Send(t, p, http.MethodGet, "/assets/console.000000000000.css", nil,
+		nil); r.Status != http.StatusNotFound {
+		t.Errorf("another version answers %d", r.Status)
 	}
 }
 
-func assetPath(t *testing.T, p *Pages, file string) string {
+func assetPath(t *testing.T, file string) string {
 	t.Helper()
-	path, err := p.assets.Path(file)
+	files, err := view.Assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := files.Path(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,14 +90,14 @@ func assetPath(t *testing.T, p *Pages, file string) string {
 }
 
 // visited returns a browser's cookie and CSRF token after it loaded a page.
-func visited(t *testing.T, p *Pages) (cookie *http.Cookie, token string) {
+func visited(t *testing.T, p *site.Site) (cookie *http.Cookie, token string) {
 	t.Helper()
-	r := send(t, p, http.MethodGet, "/", nil, nil)
-	cookies := r.cookies
+	r := consoletest.Send(t, p, http.MethodGet, "/", nil, nil)
+	cookies := r.Cookies
 	if len(cookies) != 1 {
 		t.Fatalf("the first page sets %d cookies", len(cookies))
 	}
-	found := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(r.body)
+	found := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(r.Body)
 	if found == nil {
 		t.Fatal("the first page has no token")
 	}
@@ -137,12 +106,12 @@ func visited(t *testing.T, p *Pages) (cookie *http.Cookie, token string) {
 
 func TestCookies_VisitorsIsBoundToTheHostOverHTTPS(t *testing.T) {
 	t.Parallel()
-	c, _ := visited(t, newPages(t, "https://gateway.example"))
+	c, _ := visited(t, consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register))
 	if c.Name != "__Host-visitor" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" ||
 		c.Domain != "" {
 		t.Errorf("over https the cookie is %+v", c)
 	}
-	c, _ = visited(t, newPages(t, "http://localhost:8080"))
+	c, _ = visited(t, consoletest.NewSite(t, "http://localhost:8080", consoletest.NewOperations().Calls(), register))
 	if c.Name != "visitor" || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
 		t.Errorf("over http the cookie is %+v", c)
 	}
@@ -150,38 +119,39 @@ func TestCookies_VisitorsIsBoundToTheHostOverHTTPS(t *testing.T) {
 
 func TestPages_AreCompressedAndTheirTokensNeverRepeat(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
 	cookie, _ := visited(t, p)
 	carried := cookie.Name + "=" + cookie.Value
 	tokenIn := regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 	seen := map[string]bool{}
 	for range 3 {
-		plain := send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{"Cookie": carried})
-		small := send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{
+		plain := consoletest.Send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{"Cookie": carried})
+		small := consoletest.Send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{
 			"Cookie": carried, "Accept-Encoding": "gzip",
 		})
-		if plain.header.Get("Content-Encoding") != "" || small.header.Get("Content-Encoding") != "gzip" ||
-			!slices.Contains(small.header.Values("Vary"), "Accept-Encoding") {
-			t.Fatalf("plain: %v, small: %v", plain.header, small.header)
+		if plain.Header.Get("Content-Encoding") != "" || small.Header.Get("Content-Encoding") != "gzip" ||
+			!slices.Contains(small.Header.Values("Vary"), "Accept-Encoding") {
+			t.Fatalf("plain: %v, small: %v", plain.Header, small.Header)
 		}
-		z, err := gzip.NewReader(strings.NewReader(small.body))
+		z, err := gzip.NewReader(strings.NewReader(small.Body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(z)
-		if err != nil || len(small.body) >= len(body) ||
-			small.header.Get("Content-Length") != strconv.Itoa(len(small.body)) {
-			t.Fatalf("%d bytes of %d, %v", len(small.body), len(body), err)
+		if err != nil || len(small.Body) >= len(body) ||
+			small.Header.Get("Content-Length") != strconv.Itoa(len(small.Body)) {
+			t.Fatalf("%d bytes of %d, %v", len(small.Body), len(body), err)
 		}
-		for _, page := range []string{plain.body, string(body)} {
+		for _, page := range []string{plain.Body, string(body)} {
 			token := tokenIn.FindStringSubmatch(page)
 			if token == nil || seen[token[1]] {
 				t.Fatalf("the token %v was seen before", token)
 			}
 			seen[token[1]] = true
-			if got := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token[1]}, "theme": {"dark"}},
-				map[string]string{"Cookie": carried}); got.status != http.StatusSeeOther {
-				t.Errorf("a form with it is answered with %d", got.status)
+			if got := consoletest.Send(t, p, http.MethodPost, "/theme",
+				url.Values{"csrf": {token[1]}, "theme": {"dark"}},
+				map[string]string{"Cookie": carried}); got.Status != http.StatusSeeOther {
+				t.Errorf("a form with it is answered with %d", got.Status)
 			}
 		}
 	}
@@ -189,7 +159,7 @@ func TestPages_AreCompressedAndTheirTokensNeverRepeat(t *testing.T) {
 
 func TestCSRF_AcceptsChangesFromThisSiteOnly(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
 	cookie, token := visited(t, p)
 	_, foreignToken := visited(t, p)
 	carried := cookie.Name + "=" + cookie.Value
@@ -213,7 +183,9 @@ func TestCSRF_AcceptsChangesFromThisSiteOnly(t *testing.T) {
 			http.StatusSeeOther,
 		},
 		"session's cookie": {
-			csrfToken("s", ""), map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusSeeOther,
+			consoletest.Token("s", ""),
+			map[string]string{"Cookie": carried + "; __Host-session=s"},
+			http.StatusSeeOther,
 		},
 		"session with visitor's token": {
 			token, map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusForbidden,
@@ -249,7 +221,7 @@ func TestCSRF_AcceptsChangesFromThisSiteOnly(t *testing.T) {
 			token, map[string]string{"Origin": "https://gateway.example"}, http.StatusForbidden,
 		},
 		"token of an empty cookie": {
-			csrfToken("", ""),
+			consoletest.Token("", ""),
 			map[string]string{"Origin": "https://gateway.example", "Cookie": "__Host-visitor="},
 			http.StatusForbidden,
 		},
@@ -261,14 +233,14 @@ func TestCSRF_AcceptsChangesFromThisSiteOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := send(t, p, http.MethodPost, "/theme", url.Values{
+			r := consoletest.Send(t, p, http.MethodPost, "/theme", url.Values{
 				"csrf": {c.token}, "theme": {"dark"}, "back": {"/sign-in"},
 			}, c.header)
-			changed := strings.Contains(strings.Join(r.header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
-			if r.status != c.want || changed != (c.want == http.StatusSeeOther) {
-				t.Errorf("it answers %d (changed: %t), want %d", r.status, changed, c.want)
+			changed := strings.Contains(strings.Join(r.Header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
+			if r.Status != c.want || changed != (c.want == http.StatusSeeOther) {
+				t.Errorf("it answers %d (changed: %t), want %d", r.Status, changed, c.want)
 			}
-			if c.want != http.StatusSeeOther && !strings.Contains(r.body, "nothing was done") {
+			if c.want != http.StatusSeeOther && !strings.Contains(r.Body, "nothing was done") {
 				t.Error("the refusal does not say that nothing was done")
 			}
 		})
@@ -277,39 +249,40 @@ func TestCSRF_AcceptsChangesFromThisSiteOnly(t *testing.T) {
 
 func TestCSRF_TokenInTheURLIsRefused(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
 	cookie, token := visited(t, p)
-	r := send(t, p, http.MethodPost, "/theme?csrf="+token, url.Values{"theme": {"dark"}},
+	r := consoletest.Send(t, p, http.MethodPost, "/theme?csrf="+token, url.Values{"theme": {"dark"}},
 		map[string]string{"Cookie": cookie.Name + "=" + cookie.Value})
-	if r.status != http.StatusForbidden {
-		t.Errorf("it answers %d", r.status)
+	if r.Status != http.StatusForbidden {
+		t.Errorf("it answers %d", r.Status)
 	}
 }
 
 func TestForms_TooLargeAreRefused(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
 	cookie, token := visited(t, p)
-	form := url.Values{"csrf": {token}, "theme": {strings.Repeat("x", maxFormBytes)}}
-	if r := send(t, p, http.MethodPost, "/theme", form, map[string]string{
+	form := url.Values{"csrf": {token}, "theme": {strings.Repeat("x", site.MaxFormBytes)}}
+	if r := consoletest.Send(t, p, http.MethodPost, "/theme", form, map[string]string{
 		"Cookie": cookie.Name + "=" + cookie.Value,
-	}); r.status != http.StatusBadRequest {
-		t.Errorf("it answers %d", r.status)
+	}); r.Status != http.StatusBadRequest {
+		t.Errorf("it answers %d", r.Status)
 	}
 }
 
 func TestTheme_IsKeptAndLeadsBack(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
 	cookie, token := visited(t, p)
 	carried := cookie.Name + "=" + cookie.Value
 	for back, want := range map[string]string{
 		"/keys?x=1": "/keys?x=1", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/",
-		"/\t/evil.example": "/", "": "/", "/" + strings.Repeat("x", longestPath): "/",
+		"/\t/evil.example": "/", "": "/", "/" + strings.Repeat("x", paths.MaxLength): "/",
 	} {
-		r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}},
+		r := consoletest.Send(t, p, http.MethodPost, "/theme",
+			url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}},
 			map[string]string{"Cookie": carried})
-		if got := r.header.Get("Location"); got != want {
+		if got := r.Header.Get("Location"); got != want {
 			t.Errorf("from %q it leads to %q, want %q", back, got, want)
 		}
 	}
@@ -317,20 +290,20 @@ func TestTheme_IsKeptAndLeadsBack(t *testing.T) {
 		"dark": ` data-theme="dark"`, "light": ` data-theme="light"`,
 		"auto": `<html lang="en">`, `"><script>`: `<html lang="en">`,
 	} {
-		r := send(t, p, http.MethodGet, "/", nil, map[string]string{"Cookie": "__Host-theme=" + value})
-		if text := r.body; !strings.Contains(text, want) {
+		r := consoletest.Send(t, p, http.MethodGet, "/", nil, map[string]string{"Cookie": "__Host-theme=" + value})
+		if text := r.Body; !strings.Contains(text, want) {
 			t.Errorf("with the theme %q the page begins %q", value, text[:120])
 		}
 	}
-	if r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"pink"}},
-		map[string]string{"Cookie": carried}); r.status != http.StatusUnprocessableEntity {
-		t.Errorf("an unknown theme answers %d", r.status)
+	if r := consoletest.Send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"pink"}},
+		map[string]string{"Cookie": carried}); r.Status != http.StatusUnprocessableEntity {
+		t.Errorf("an unknown theme answers %d", r.Status)
 	}
 }
 
 func TestTheme_DocumentsSwitchWithoutATokenButFromThisSiteOnly(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
 	from := func(site string) map[string]string { return map[string]string{"Sec-Fetch-Site": site} }
 	for name, c := range map[string]struct {
 		theme, back string
@@ -349,17 +322,18 @@ func TestTheme_DocumentsSwitchWithoutATokenButFromThisSiteOnly(t *testing.T) {
 		},
 		"no theme": {"pink", "/docs", from("same-origin"), http.StatusUnprocessableEntity, ""},
 	} {
-		r := send(t, p, http.MethodPost, pathDocumentTheme, url.Values{"theme": {c.theme}, "back": {c.back}}, c.header)
-		kept := strings.Contains(strings.Join(r.header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
-		if r.status != c.want || r.header.Get("Location") != c.to || kept != (c.want == http.StatusSeeOther) {
-			t.Errorf("%s: it answers %d, leads to %q (kept: %t)", name, r.status, r.header.Get("Location"), kept)
+		r := consoletest.Send(t, p, http.MethodPost, "/docs/theme", url.Values{"theme": {c.theme}, "back": {c.back}},
+			c.header)
+		kept := strings.Contains(strings.Join(r.Header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
+		if r.Status != c.want || r.Header.Get("Location") != c.to || kept != (c.want == http.StatusSeeOther) {
+			t.Errorf("%s: it answers %d, leads to %q (kept: %t)", name, r.Status, r.Header.Get("Location"), kept)
 		}
 	}
 }
 
 func TestPages_ServeTheirOwnRoutesOnly(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, "https://gateway.example")
+	p := consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register)
 	for request, want := range map[string]bool{
 		"GET /": true, "HEAD /": true, "POST /theme": true, "GET /assets/x": true, "POST /": false, "GET /theme": false,
 		"POST /keys": false, "GET /nothing": false,
@@ -369,15 +343,16 @@ func TestPages_ServeTheirOwnRoutesOnly(t *testing.T) {
 			t.Errorf("%s is theirs: %t, want %t", request, got, want)
 		}
 	}
-	r := send(t, p, http.MethodGet, "/nothing", nil, map[string]string{"Accept": "text/html"})
-	if text := r.body; r.status != http.StatusNotFound || !strings.Contains(text, "There is no such page") {
-		t.Errorf("an unknown page answers %d: %s", r.status, text)
+	r := consoletest.Send(t, p, http.MethodGet, "/nothing", nil, map[string]string{"Accept": "text/html"})
+	if text := r.Body; r.Status != http.StatusNotFound || !strings.Contains(text, "There is no such page") {
+		t.Errorf("an unknown page answers %d: %s", r.Status, text)
 	}
 }
 
 func TestFirstPage_ShowsHowToGetAKeyHere(t *testing.T) {
 	t.Parallel()
-	text := send(t, newPages(t, "https://gateway.example"), http.MethodGet, "/", nil, nil).body
+	text := consoletest.Send(t, consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(),
+		register), http.MethodGet, "/", nil, nil).Body
 	for _, want := range []string{
 		"curl -X POST https://gateway.example/keys", "https://gateway.example/rpc/eth_mainnet",
 		`href="/docs/quickstart"`, `href="/sign-in"`,
@@ -391,37 +366,8 @@ func TestFirstPage_ShowsHowToGetAKeyHere(t *testing.T) {
 func TestStart_FailsOnInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "gateway.example", "/x", "http://%zz"} {
-		if _, err := New(Options{PublicURL: address, Secret: testSecret}); err == nil {
+		if _, err := New(site.Options{PublicURL: address, Secret: consoletest.TestSecret}); err == nil {
 			t.Errorf("%q is taken", address)
-		}
-	}
-}
-
-// Only tokens define colours, and nothing is loaded from other hosts.
-func TestAssets_StayWithinDesignTokensAndThisHost(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("assets/*")
-	if err != nil || len(files) < 3 {
-		t.Fatalf("assets: %v, %v", files, err)
-	}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := string(content)
-		if file == "assets/console.css" {
-			_, text, _ = strings.Cut(text, "/* Ground */")
-			if text == "" {
-				t.Fatal("the style sheet's tokens do not end where they should")
-			}
-			if found := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindString(text); found != "" {
-				t.Errorf("%s has the colour %s outside the tokens", file, found)
-			}
-		}
-		if found := regexp.MustCompile(`(https?:)?//[a-z][^\s"')]*|@import|url\(`).FindString(strings.ReplaceAll(text,
-			"http://www.w3.org/2000/svg", "")); found != "" && file != "assets/icon.svg" {
-			t.Errorf("%s names %q", file, found)
 		}
 	}
 }

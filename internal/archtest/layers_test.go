@@ -31,7 +31,13 @@ var (
 		"payments/settlement", "payments/stock", "billing/statement", "messaging/alerts", "messaging/support",
 		"activities", "workflows",
 	}
-	doors   = []string{"api", "api/mcp", "api/console", "worker"}
+	doors = []string{"api", "api/mcp", "api/console/site", "api/console", "worker"}
+	// What the sections of the console share, and the sections, which never import each other.
+	pages    = []string{"service", "api/console/paths", "api/console/view", "api/console/tickets", "api/console/site"}
+	sections = []string{
+		"api/console/home", "api/console/toolbox", "api/console/public", "api/console/signin", "api/console/usage",
+		"api/console/keys", "api/console/support", "api/console/staff", "api/console/billing", "api/console/settings",
+	}
 	serving = join(words, outside, flows, doors, []string{
 		"service", "internal/assets", "migrations", "cmd/internal/connect", "cmd/internal/listen",
 		"cmd/internal/sideport", "cmd/internal/operator", "cmd/internal/wire",
@@ -110,7 +116,24 @@ var layers = []rule{
 	{"api", join(words, outside, []string{"metering/limits", "relay", "service", "payments/stock", "internal/assets"})},
 	{"api/http1", nil},
 	{"api/mcp", join(words, []string{"metering/limits", "relay/upstream", "relay", "service", "internal/assets"})},
-	{"api/console", join(words, []string{"billing/statement", "service", "internal/assets"})},
+	{"api/console/paths", nil},
+	{"api/console/view", join(words, []string{"service", "internal/assets", "api/console/paths"})},
+	{"api/console/tickets", join(words, []string{"service", "api/console/paths", "api/console/view"})},
+	{"api/console/site", join(words, []string{
+		"billing/statement", "service", "internal/assets", "api/console/paths", "api/console/view",
+	})},
+	{"api/console/internal/consoletest", join(words, pages, []string{"billing/statement"})},
+	{"api/console/home", join(words, pages)},
+	{"api/console/toolbox", join(words, pages)},
+	{"api/console/public", join(words, pages)},
+	{"api/console/signin", join(words, pages)},
+	{"api/console/usage", join(words, pages)},
+	{"api/console/keys", join(words, pages)},
+	{"api/console/support", join(words, pages)},
+	{"api/console/staff", join(words, pages)},
+	{"api/console/billing", join(words, pages, []string{"billing/statement"})},
+	{"api/console/settings", join(words, pages)},
+	{"api/console", join(sections, []string{"api/console/site"})},
 	{"worker", join(words, []string{"store", "workflows", "activities", "metering/flush"})},
 	// Stand-ins and servers for development.
 	{"internal/sandbox", words},
@@ -302,6 +325,10 @@ func TestLayers_RulesFindViolations(t *testing.T) {
 		},
 		{listed{name: "relay", deps: []string{"go.temporal.io/sdk/client"}}, "reaches go.temporal.io"},
 		{listed{name: "toolbox", imports: []string{"golang.org/x/sync/errgroup"}}, "a panic ends the process"},
+		{
+			listed{name: "api/console/keys", imports: []string{module + "/api/console/usage"}},
+			"api/console/keys imports api/console/usage",
+		},
 		{listed{name: "store/common"}, "the name does not say"},
 		{listed{name: "novelty"}, "not in the table"},
 	} {

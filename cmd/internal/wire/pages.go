@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/console"
+	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/payments/settlement"
@@ -23,7 +24,7 @@ const caughtMail = "/dev/mail"
 //nolint:gocritic // read once at the start
 func newDoors(cfg config.Config, b *base, routes []Route,
 	o service.Options,
-) (*service.Registry, *console.Pages, error) {
+) (*service.Registry, *site.Site, error) {
 	persons, err := newPeople(cfg, b, o.Hasher)
 	if err != nil {
 		return nil, nil, err
@@ -54,9 +55,9 @@ func newDoors(cfg config.Config, b *base, routes []Route,
 //nolint:gocritic // read once at the start
 func newPages(cfg config.Config, operations *service.Registry, routes []Route,
 	log *slog.Logger,
-) (*console.Pages, error) {
-	o := console.Options{
-		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: console.CallsOf(operations),
+) (*site.Site, error) {
+	o := site.Options{
+		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: site.CallsOf(operations),
 		Network: api.ClientNetwork(cfg.TrustedProxies), Refuse: api.WriteRefusal, Secret: []byte(cfg.KeyPepper),
 	}
 	for _, route := range routes {
