@@ -28,7 +28,6 @@ func entryOf(status string) service.ShownEntry {
 
 // peopleCalls adds the operations of people: signing in, sessions, members, mails and the waitlist.
 func (h *Operations) peopleCalls(c *site.Calls) {
-	//nolint:gosec // a session of the tests
 	entered := service.Entered{SessionToken: "cags_new", Email: "mira@studio-north.example", ReturnTo: "/keys"}
 	c.StartSignIn = Record[service.StartSignInInput](h, service.StartedSignIn{BrowserToken: "cagb_browser"})
 	c.ShowLink = func(context.Context, *service.Caller, service.SignInLinkInput) (service.ShownSignIn, *fault.Error) {
