@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // post sends one JSON-RPC request over a new connection and reads the whole answer.
@@ -53,12 +55,14 @@ func TestUpstream_EchoesIDsByteForByteAndRecordsRequests(t *testing.T) {
 		t.Error(err)
 	}
 	got := u.Requests()
-	if len(got) != 3 || u.Total() != 3 || u.Count("eth_call") != 1 || u.Count("other") != 1 || u.Connections() != 3 {
-		t.Fatalf("recorded %d requests over %d connections", len(got), u.Connections())
-	}
-	if string(got[0].Body) != call || got[0].Path != "/v1/secret?x=1" || string(got[0].Params) != "[]" {
-		t.Errorf("recorded %+v", got[0])
-	}
+	require.Len(t, got, 3)
+	require.Equal(t, u.Total(), 3)
+	require.Equal(t, u.Count("eth_call"), 1)
+	require.Equal(t, u.Count("other"), 1)
+	require.Equal(t, u.Connections(), 3)
+	expect.Equal(t, string(got[0].Body), call)
+	expect.Equal(t, got[0].Path, "/v1/secret?x=1")
+	expect.Equal(t, string(got[0].Params), "[]")
 	u.Forget()
 	if u.Total() != 0 {
 		t.Error("the record is not empty")
@@ -132,9 +136,9 @@ func TestUpstream_AnswersInEveryWay(t *testing.T) {
 			u := testkit.Upstream(t)
 			u.Next(c.reply)
 			status, header, body, err := post(t, u.URL, call)
-			if err != nil || status != c.status || !c.holds(header, body) {
-				t.Errorf("got %d %v %.200s (%v)", status, header, body, err)
-			}
+			require.NoError(t, err)
+			expect.Equal(t, status, c.status)
+			expect.True(t, c.holds(header, body), c, header, body)
 		})
 	}
 }
