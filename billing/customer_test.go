@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -108,9 +109,10 @@ func TestCustomer_DeletedOneIsReportedAndReplaced(t *testing.T) {
 		t.Errorf("deleted before it was: %t, %v", gone, err)
 	}
 	s.delete(t, s.customer)
-	if got := s.read(t, s.customer); !got.Deleted || got.Customer != s.customer || len(got.Subscriptions) != 0 {
-		t.Errorf("read as %+v", got)
-	}
+	got := s.read(t, s.customer)
+	expect.True(t, got.Deleted)
+	expect.Equal(t, got.Customer, s.customer)
+	expect.Empty(t, got.Subscriptions)
 	if gone, err := s.CustomerDeleted(t.Context(), s.customer); !gone || err != nil {
 		t.Errorf("not deleted after it was: %t, %v", gone, err)
 	}
@@ -163,9 +165,9 @@ func TestSubscription_DowngradeInTheSecondOfARenewalKeepsWhatWasPaid(t *testing.
 			if !got.PeriodEnd.After(sub.PeriodEnd) || len(now.Invoices) != 2 {
 				t.Fatalf("it was not renewed: %+v", got)
 			}
-			if got.Price != "pro_monthly" || got.Held != "scale_monthly" || !got.HeldUntil.Equal(got.PeriodEnd) {
-				t.Errorf("%s is held until %s, and paid until %s", got.Held, got.HeldUntil, got.PeriodEnd)
-			}
+			expect.Equal(t, got.Price, "pro_monthly")
+			expect.Equal(t, got.Held, "scale_monthly")
+			expect.True(t, got.HeldUntil.Equal(got.PeriodEnd), got.HeldUntil, got.PeriodEnd)
 		})
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stripe/stripe-go/v76/webhook"
 
 	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 const whsec = "whsec_canary"
@@ -117,9 +119,10 @@ func TestEvent_NamesItsCustomerInEveryVersion(t *testing.T) {
 		got, err := billing.ReadEvent([]byte(payload), sign(payload, whsec, noon), whsec, noon)
 		c.want.ID, c.want.Type, c.want.APIVersion, c.want.Created = "evt_1", "x.y", c.version, time.Unix(1795348800,
 			0).UTC()
-		if err != nil || got != c.want || got.Pinned() != (c.version == billing.APIVersion) {
-			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		expect.Equal(in, got, c.want)
+		expect.Equal(in, got.Pinned(), c.version == billing.APIVersion)
 	}
 }
 
@@ -136,8 +139,9 @@ func FuzzReadEvent(f *testing.F) {
 			return
 		}
 		text, err := json.Marshal(event)
-		if err != nil || bytes.ContainsAny(text, "\n\x00") || len(event.ID) > 255 {
-			t.Errorf("%q gives %+v", payload, event)
-		}
+		in := expect.In(t, "%q", payload)
+		require.NoError(in, err)
+		expect.False(in, bytes.ContainsAny(text, "\n\x00"), text)
+		expect.AtMost(in, len(event.ID), 255, event.ID)
 	})
 }

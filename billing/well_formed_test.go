@@ -17,6 +17,8 @@ import (
 
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -262,10 +264,10 @@ func TestSetUp_IsWellFormed(t *testing.T) {
 		}
 	}
 	// stripe-mock's coupon is not ours, and it has no endpoint with this address.
-	if err == nil || !strings.Contains(err.Error(), "coupon founding is wrong") ||
-		!strings.Contains(err.Error(), "webhook endpoint is missing") {
-		t.Errorf("what is wrong is not said: %v", err)
-	}
+	in := expect.In(t, "what is wrong")
+	require.Error(in, err)
+	expect.Contains(in, err.Error(), "coupon founding is wrong")
+	expect.Contains(in, err.Error(), "webhook endpoint is missing")
 	made := slices.DeleteFunc(lines, func(l billing.Line) bool { return l.State != billing.Made })
 	if len(made) != len(plan.Items())-1+2 { // the prices, the tax rate, the portal
 		t.Errorf("it made %+v", made)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stripe/stripe-go/v76"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -36,9 +37,10 @@ func TestPlanOf_ItemOfOurPlanSaysWhatASubscriptionIs(t *testing.T) {
 		for _, p := range tc.prices {
 			from.Items.Data = append(from.Items.Data, &stripe.SubscriptionItem{Price: p})
 		}
-		if s := subscriptionOf(from, time.Unix(1, 0)); s.Price != tc.price || s.Plan != tc.plan ||
-			s.PriceCents != tc.cents {
-			t.Errorf("%s: %s of %s at %s", name, s.Price, s.Plan, s.PriceCents)
-		}
+		s := subscriptionOf(from, time.Unix(1, 0))
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, s.Price, tc.price)
+		expect.Equal(in, s.Plan, tc.plan)
+		expect.Equal(in, s.PriceCents, tc.cents)
 	}
 }

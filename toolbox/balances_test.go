@@ -15,6 +15,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
@@ -170,10 +172,9 @@ func TestBalances_ERC20AreListedWithTokenFacts(t *testing.T) {
 			dai+" erc20 DAI - 200 1 -",
 			usdc+" erc20 USDC USD Coin 6 2000000 2",
 		)
-		if got.Native != (NativeBalance{"ETH", 18, "1000000000000000001", "1.000000000000000001"}) ||
-			got.Address != owner || got.CheckedAt != dataNow() {
-			t.Errorf("%+v", got)
-		}
+		expect.Equal(t, got.Native, NativeBalance{"ETH", 18, "1000000000000000001", "1.000000000000000001"})
+		expect.Equal(t, got.Address, owner)
+		expect.Equal(t, got.CheckedAt, dataNow())
 		if !strings.Contains(got.TokensNote, "could not be read: 2.") ||
 			!strings.Contains(got.TokensNote, "could not be asked") {
 			t.Errorf("the note is %q", got.TokensNote)
@@ -183,9 +184,10 @@ func TestBalances_ERC20AreListedWithTokenFacts(t *testing.T) {
 		}
 	}
 	got, err := l.Balances(t.Context(), chain.PolygonPoS, owner)
-	if err != nil || len(got.Tokens) != 3 || got.Native.Symbol != "POL" {
-		t.Errorf("on Polygon %v, %+v, %v", shown(got.Tokens), got.Native, err)
-	}
+	in := expect.In(t, "on Polygon")
+	require.NoError(in, err)
+	expect.Len(in, got.Tokens, 3)
+	expect.Equal(in, got.Native.Symbol, "POL")
 	for _, q := range s.asked {
 		if q.Supply != dataSupply || (q.Needs == chain.Data) != strings.HasPrefix(q.Method, "alchemy_") {
 			t.Errorf("%s was asked of supply %q that has %q", q.Method, q.Supply, q.Needs)
@@ -214,18 +216,18 @@ func TestBalances_PagesOfTokensAreFollowedUpToABound(t *testing.T) {
 		},
 	}}
 	got, err := ledgerOf(s).Balances(t.Context(), chain.BaseMainnet, owner)
-	if err != nil || len(got.Tokens) != maxTokens || pages != maxTokenPages ||
-		!strings.Contains(got.TokensNote, cutNote) {
-		t.Errorf("%d tokens of %d pages, %q, %v", len(got.Tokens), pages, got.TokensNote, err)
-	}
+	require.NoError(t, err)
+	expect.Len(t, got.Tokens, maxTokens)
+	expect.Equal(t, pages, maxTokenPages)
+	expect.Contains(t, got.TokensNote, cutNote)
 	if n := s.count("eth_call"); n != maxTokens/factsTogether {
 		t.Errorf("%d calls for names", n)
 	}
 	endless, pages = false, 0
 	got, err = ledgerOf(s).Balances(t.Context(), chain.BaseMainnet, owner)
-	if err != nil || len(got.Tokens) != 300 || strings.Contains(got.TokensNote, cutNote) {
-		t.Errorf("%d tokens, %q, %v", len(got.Tokens), got.TokensNote, err)
-	}
+	require.NoError(t, err)
+	expect.Len(t, got.Tokens, 300)
+	expect.NotContains(t, got.TokensNote, cutNote)
 }
 
 func TestBalances_FollowTheStandingOfTheirChain(t *testing.T) {
@@ -233,9 +235,11 @@ func TestBalances_FollowTheStandingOfTheirChain(t *testing.T) {
 	plain := map[string]func([]any) any{"eth_getBalance": always(`"0x1"`)}
 	got, err := ledgerOf(&shelf{standing: upstream.Absent, answers: plain}).Balances(t.Context(), chain.BaseMainnet,
 		owner)
-	if err != nil || got.Tokens != nil || got.Native.Balance != "1" || !strings.Contains(got.TokensNote, "not known") {
-		t.Errorf("where no upstream has an index: %+v, %v", got, err)
-	}
+	in := expect.In(t, "where no upstream has an index")
+	require.NoError(in, err)
+	expect.Nil(in, got.Tokens)
+	expect.Equal(in, got.Native.Balance, "1")
+	expect.Contains(in, got.TokensNote, "not known")
 	away := &shelf{standing: upstream.Away, answers: plain}
 	_, err = ledgerOf(away).Balances(t.Context(), chain.BaseMainnet, owner)
 	refusedFor(t, err, fault.NoUpstream)
@@ -302,10 +306,11 @@ func TestBalances_UnreadableEntryIsLeftOutAlone(t *testing.T) {
 			"eth_call":                 factsFor(t, func(string) []byte { return fact(6, "USDC", "USD Coin") }),
 		}}
 		got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
-		if err != nil || len(got.Tokens) != 1 || got.Tokens[0].Contract != usdc ||
-			!strings.Contains(got.TokensNote, "could not be read: 1.") {
-			t.Errorf("%s: %v, %q, %v", name, shown(got.Tokens), got.TokensNote, err)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		require.Len(in, got.Tokens, 1)
+		expect.Equal(in, got.Tokens[0].Contract, usdc)
+		expect.Contains(in, got.TokensNote, "could not be read: 1.")
 	}
 }
 
@@ -322,10 +327,12 @@ func TestBalances_InvalidTokenFactsAreNotBelieved(t *testing.T) {
 			"eth_call": always(hexutil.Bytes(answer)),
 		}}
 		got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
-		if err != nil || len(got.Tokens) != 1 || got.Tokens[0].Symbol != nil || got.Tokens[0].Decimals != nil ||
-			got.Tokens[0].Balance != "1" {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		require.Len(in, got.Tokens, 1)
+		expect.Nil(in, got.Tokens[0].Symbol)
+		expect.Nil(in, got.Tokens[0].Decimals)
+		expect.Equal(in, got.Tokens[0].Balance, "1")
 	}
 }
 
@@ -390,10 +397,9 @@ func TestBalances_SPLTokensAreAddedUpByMint(t *testing.T) {
 		mintB+" spl-token-2022 - - 0 18446744073709551615 18446744073709551615",
 		mintA+" spl-token - - 6 18446744073711051615 18446744073711.051615",
 	)
-	if got.Tokens[1].Accounts != 2 || got.Native.Formatted != "18446744073.709551615" ||
-		!strings.Contains(got.TokensNote, "could not be read: 6.") {
-		t.Errorf("%+v", got)
-	}
+	expect.Equal(t, got.Tokens[1].Accounts, 2)
+	expect.Equal(t, got.Native.Formatted, "18446744073.709551615")
+	expect.Contains(t, got.TokensNote, "could not be read: 6.")
 	for _, p := range splPrograms {
 		if !isSolanaKey(p.id) {
 			t.Errorf("%s is no program", p.id)

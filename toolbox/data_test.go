@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
@@ -23,8 +25,10 @@ func copyOf(m map[string]any) map[string]any { return maps.Clone(m) }
 func refusedFor(t *testing.T, err error, want fault.Reason) {
 	t.Helper()
 	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Reason != want || (want == fault.NoUpstream && f.RetryAfter <= 0) {
-		t.Errorf("refused with %v, want %s", err, want)
+	require.True(t, ok, err)
+	expect.Equal(t, f.Reason, want)
+	if want == fault.NoUpstream {
+		expect.Greater(t, f.RetryAfter, 0)
 	}
 }
 
@@ -106,10 +110,11 @@ func FuzzLabel(f *testing.F) {
 		if shown == nil {
 			return
 		}
-		if *shown == "" || !utf8.ValidString(*shown) || utf8.RuneCountInString(*shown) > limit ||
-			strings.TrimSpace(*shown) != *shown {
-			t.Errorf("%q is shown as %q", text, *shown)
-		}
+		in := expect.In(t, "%q", text)
+		expect.NotEqual(in, *shown, "")
+		expect.True(in, utf8.ValidString(*shown))
+		expect.AtMost(in, utf8.RuneCountInString(*shown), limit)
+		expect.Equal(in, strings.TrimSpace(*shown), *shown)
 		if again := label(*shown, limit); again == nil || *again != *shown {
 			t.Errorf("%q becomes %v when it is made fit again", *shown, again)
 		}

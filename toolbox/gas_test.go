@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
@@ -134,13 +136,14 @@ func TestGas_IsRecommendedFromTheBlocksThatCount(t *testing.T) {
 			if got := offersOf(&g.Recommendations); got != tc.want {
 				t.Errorf("recommends %v, want %v", got, tc.want)
 			}
-			if g.BaseFeePerGas != tc.base || g.ComputedFrom.BlocksCounted != tc.counted || (g.Note != "") != tc.noted {
-				t.Errorf("base fee %s from %+v, note %q", g.BaseFeePerGas, g.ComputedFrom, g.Note)
-			}
-			if g.Chain != tc.on || g.L1DataFee != nil || !g.ComputedAt.Equal(noon) ||
-				g.ComputedAt.Location() != time.UTC {
-				t.Errorf("%s at %s, %+v", g.Chain, g.ComputedAt, g.L1DataFee)
-			}
+			in := expect.In(t, "base fee")
+			expect.Equal(in, g.BaseFeePerGas, tc.base)
+			expect.Equal(in, g.ComputedFrom.BlocksCounted, tc.counted)
+			expect.Equal(in, g.Note != "", tc.noted)
+			expect.Equal(t, g.Chain, tc.on)
+			expect.Nil(t, g.L1DataFee)
+			expect.True(t, g.ComputedAt.Equal(noon), g.ComputedAt)
+			expect.Equal(t, g.ComputedAt.Location(), time.UTC)
 		})
 	}
 }
@@ -157,9 +160,9 @@ func TestGas_AsksForTwentyBlocksAndThreePercentilesAndNamesThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	params, err := json.Marshal(f.asked[0].Params)
-	if err != nil || string(params) != `["0x14","latest",[10,50,90]]` || len(f.asked) != 1 {
-		t.Errorf("asked %s in %d calls, %v", params, len(f.asked), err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, string(params), `["0x14","latest",[10,50,90]]`)
+	expect.Len(t, f.asked, 1)
 	want := GasHistory{
 		Blocks: 2, BlocksCounted: 2, OldestBlock: 123, NewestBlock: 124, MinPriorityFee: "1000000",
 		MinPriorityFeeGwei: "0.001",
@@ -235,10 +238,13 @@ func TestGas_OPStackChainsAddTheDataFeeOfAPlainTransfer(t *testing.T) {
 			t.Fatal(err)
 		}
 		fee := g.L1DataFee
-		if fee == nil || fee.Fee != "12345678901" || fee.FeeGwei != "12.345678901" || fee.InGasLimit ||
-			fee.Gas != nil || g.Note != "" {
-			t.Fatalf("%s: %+v, note %q", id, fee, g.Note)
-		}
+		in := expect.In(t, "%s", id)
+		require.NotNil(in, fee)
+		require.Equal(in, fee.Fee, "12345678901")
+		require.Equal(in, fee.FeeGwei, "12.345678901")
+		require.False(in, fee.InGasLimit)
+		require.Nil(in, fee.Gas)
+		require.Equal(in, g.Note, "")
 		i := slices.IndexFunc(f.asked, func(q node.Query) bool { return q.Method == "eth_call" })
 		msg, err := json.Marshal(f.asked[i].Params[0])
 		if err != nil {
@@ -271,10 +277,12 @@ func TestGas_ArbitrumTakesNoTipsAndItsDataIsPaidInGas(t *testing.T) {
 		t.Errorf("recommends %v", got)
 	}
 	fee := g.L1DataFee
-	if fee == nil || fee.Fee != "80000004000" || !fee.InGasLimit || fee.Gas == nil || *fee.Gas != 4_000 ||
-		fee.L1BaseFeePerGas != "31000000000" {
-		t.Fatalf("%+v", fee)
-	}
+	require.NotNil(t, fee)
+	require.Equal(t, fee.Fee, "80000004000")
+	require.True(t, fee.InGasLimit)
+	require.NotNil(t, fee.Gas)
+	require.Equal(t, *fee.Gas, 4_000)
+	require.Equal(t, fee.L1BaseFeePerGas, "31000000000")
 	i := slices.IndexFunc(f.asked, func(q node.Query) bool { return q.Method == "eth_call" })
 	msg, err := json.Marshal(f.asked[i].Params[0])
 	want := fmt.Sprintf("0xc94e6eeb%064s%064x%064x%064x", strings.ToLower(transferTo.Hex()[2:]), 0, 96, 0)
@@ -316,9 +324,10 @@ func TestGas_DataFeeIsCompleteOrAbsent(t *testing.T) {
 				wantFault(t, err, tc.want)
 				return
 			}
-			if err != nil || g.L1DataFee != nil || g.Note == "" || g.BaseFeePerGas != "7" {
-				t.Errorf("%+v, %v", g, err)
-			}
+			require.NoError(t, err)
+			expect.Nil(t, g.L1DataFee)
+			expect.NotEqual(t, g.Note, "")
+			expect.Equal(t, g.BaseFeePerGas, "7")
 		})
 	}
 }

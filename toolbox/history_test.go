@@ -17,6 +17,8 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
@@ -255,9 +257,10 @@ func TestHistory_UsualPageTakesOneQueryForEachSide(t *testing.T) {
 	first, err := ledgerOf(x).History(t.Context(), HistoryPage{
 		Chain: chain.EthMainnet, Address: owner, Limit: UsualTransfers,
 	})
-	if err != nil || x.asked != 3 || first.NextCursor == nil {
-		t.Fatalf("the first page took %d queries, %v; want the head and both sides", x.asked, err)
-	}
+	in := expect.In(t, "the first page took")
+	require.NoError(in, err)
+	require.Equal(in, x.asked, 3)
+	require.NotNil(in, first.NextCursor)
 	_, err = ledgerOf(x).History(t.Context(), HistoryPage{
 		Chain: chain.EthMainnet, Address: owner, Limit: UsualTransfers, Cursor: *first.NextCursor,
 	})
@@ -323,10 +326,11 @@ func TestHistory_TransfersAreShownForWhatTheyAre(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if all[0].Contract != nil || show(all[2].Contract) != "0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D" ||
-		all[3].ID == all[4].ID || all[5].Timestamp != nil {
-		t.Errorf("contracts, ids or times are wrong: %+v", all)
-	}
+	in := expect.In(t, "contracts, ids or times are wrong")
+	expect.Nil(in, all[0].Contract)
+	expect.Equal(in, show(all[2].Contract), "0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D")
+	expect.NotEqual(in, all[3].ID, all[4].ID)
+	expect.Nil(in, all[5].Timestamp)
 }
 
 func TestHistory_InvalidAnswersOfAnIndexAreFailures(t *testing.T) {
@@ -393,9 +397,9 @@ func TestHistory_CursorsBelongToTheirAddressAndChain(t *testing.T) {
 		x.add(block, owner, other, "external", nil)
 	}
 	got, err := ledgerOf(x).History(t.Context(), HistoryPage{Chain: chain.EthMainnet, Address: owner, Limit: 3})
-	if err != nil || got.NextCursor == nil || len(*got.NextCursor) > MaxCursor {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	require.NoError(t, err)
+	require.NotNil(t, got.NextCursor)
+	require.AtMost(t, len(*got.NextCursor), MaxCursor, *got.NextCursor)
 	cursor := *got.NextCursor
 	if refusal := CheckCursor(chain.EthMainnet, owner, cursor); refusal != nil {
 		t.Error(refusal)
@@ -417,8 +421,9 @@ func TestHistory_CursorsBelongToTheirAddressAndChain(t *testing.T) {
 		"padded":          CheckCursor(chain.EthMainnet, owner, cursor+"="),
 		"white space":     CheckCursor(chain.EthMainnet, owner, " "+cursor),
 	} {
-		if refused == nil || refused.Reason != fault.FieldRefused || !strings.Contains(refused.Message, "cursor") {
-			t.Errorf("%s: %v", name, refused)
-		}
+		in := expect.In(t, "%s", name)
+		require.NotNil(in, refused)
+		expect.Equal(in, refused.Reason, fault.FieldRefused)
+		expect.Contains(in, refused.Message, "cursor")
 	}
 }

@@ -23,6 +23,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/sandbox"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox"
@@ -200,10 +202,10 @@ func TestBalances_HundredTokensTakeOneRequestOfEachSource(t *testing.T) {
 			continue
 		}
 		got = append(got, token.Contract)
-		if *token.Name != "Plain Token" || token.Balance != "1500000" || *token.Formatted != "1.5" ||
-			*again.Tokens[i].Symbol != "PLAIN" {
-			t.Errorf("%+v", token)
-		}
+		expect.Equal(t, *token.Name, "Plain Token")
+		expect.Equal(t, token.Balance, "1500000")
+		expect.Equal(t, *token.Formatted, "1.5")
+		expect.Equal(t, *again.Tokens[i].Symbol, "PLAIN")
 	}
 	slices.Sort(want)
 	slices.SortFunc(got, strings.Compare)
@@ -322,10 +324,12 @@ func TestHistory_OverRealTraffic(t *testing.T) {
 		got, err := r.ledger.History(t.Context(), page)
 		must(t, err)
 		for _, tr := range got.Transfers {
-			if seen[tr.ID] || tr.Direction != "in" || tr.To == nil || *tr.To != owner.Hex() || tr.Timestamp == nil ||
-				tr.ValueRaw == nil {
-				t.Errorf("%+v", tr)
-			}
+			expect.False(t, seen[tr.ID])
+			expect.Equal(t, tr.Direction, "in")
+			require.NotNil(t, tr.To)
+			expect.Equal(t, *tr.To, owner.Hex())
+			expect.NotNil(t, tr.Timestamp)
+			expect.NotNil(t, tr.ValueRaw)
 			seen[tr.ID], newest = true, max(newest, tr.BlockNumber)
 		}
 		if got.NextCursor == nil {
@@ -345,9 +349,10 @@ func TestHistory_OverRealTraffic(t *testing.T) {
 			missing++
 		}
 	}
-	if missing > 0 || len(logs) == 0 || pages < 2 || len(seen) <= len(logs) {
-		t.Errorf("%d pages give %d transfers; %d of %d logs are missing", pages+1, len(seen), missing, len(logs))
-	}
+	expect.AtMost(t, missing, 0)
+	expect.NotEmpty(t, logs)
+	expect.AtLeast(t, pages, 2)
+	expect.Greater(t, len(seen), len(logs), seen)
 }
 
 func TestData_IsRefusedWhileItsProviderIsAway(t *testing.T) {
@@ -360,9 +365,11 @@ func TestData_IsRefusedWhileItsProviderIsAway(t *testing.T) {
 		_, ofBalances := r.ledger.Balances(t.Context(), r.id, owner)
 		_, ofHistory := r.ledger.History(t.Context(), toolbox.HistoryPage{Chain: r.id, Address: owner, Limit: 5})
 		for what, err := range map[string]error{"balances": ofBalances, "history": ofHistory} {
-			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Reason != fault.NoUpstream || f.RetryAfter <= 0 {
-				t.Errorf("%s, %s: %v", when, what, err)
-			}
+			f, ok := errors.AsType[*fault.Error](err)
+			in := expect.In(t, "%s, %s", when, what)
+			require.True(in, ok, err)
+			expect.Equal(in, f.Reason, fault.NoUpstream)
+			expect.Greater(in, f.RetryAfter, 0)
 		}
 	}
 	must(t, r.Upstreams()[0].Stop())
@@ -391,10 +398,10 @@ func TestBalances_ChainWithoutAnIndexHasNativeOnly(t *testing.T) {
 	var balance hexutil.Big
 	r.call(&balance, "eth_getBalance", owner, "latest")
 	got := r.balances(owner.Hex())
-	if got.Tokens != nil || !strings.Contains(got.TokensNote, "not known") || got.Native.Balance == "0" ||
-		len(got.Native.Balance) != len(balance.ToInt().String()) {
-		t.Errorf("%+v", got)
-	}
+	expect.Nil(t, got.Tokens)
+	expect.Contains(t, got.TokensNote, "not known")
+	expect.NotEqual(t, got.Native.Balance, "0")
+	expect.Len(t, got.Native.Balance, len(balance.ToInt().String()))
 	_, err := r.ledger.History(context.WithoutCancel(t.Context()), toolbox.HistoryPage{
 		Chain: r.id, Address: owner.Hex(), Limit: 5,
 	})
@@ -407,14 +414,15 @@ func TestBalances_SolanaTokensOfBothProgramsAreListed(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.SolanaMainnet, sandbox.Options{})
 	got := r.balances(r.SolanaAccounts()[0].Address)
-	if got.Native.Formatted != "1000" || got.Native.Symbol != "SOL" || len(got.Tokens) != 2 {
-		t.Fatalf("%+v", got)
-	}
+	require.Equal(t, got.Native.Formatted, "1000")
+	require.Equal(t, got.Native.Symbol, "SOL")
+	require.Len(t, got.Tokens, 2)
 	pyusd, usdc := got.Tokens[0], got.Tokens[1]
-	if usdc.Standard != "spl-token" || usdc.Balance != "1000000000" || *usdc.Formatted != "1000" ||
-		pyusd.Standard != "spl-token-2022" || *pyusd.Formatted != "250" {
-		t.Errorf("%+v", got.Tokens)
-	}
+	expect.Equal(t, usdc.Standard, "spl-token", got.Tokens)
+	expect.Equal(t, usdc.Balance, "1000000000", got.Tokens)
+	expect.Equal(t, *usdc.Formatted, "1000", got.Tokens)
+	expect.Equal(t, pyusd.Standard, "spl-token-2022", got.Tokens)
+	expect.Equal(t, *pyusd.Formatted, "250", got.Tokens)
 	nobody := r.balances("SysvarC1ock11111111111111111111111111111111")
 	if len(nobody.Tokens) != 0 || nobody.Tokens == nil {
 		t.Errorf("who has no tokens: %+v", nobody)

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
@@ -68,10 +69,10 @@ func TestPanic_OfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			defer func() {
-				if p, ok := recover().(*parallel.PanicError); !ok || p.Cause != "of the test" ||
-					!strings.Contains(string(p.Stack), "breaking.Call") {
-					t.Errorf("it panics with %v", p)
-				}
+				p, ok := recover().(*parallel.PanicError)
+				require.True(t, ok)
+				expect.Equal[any](t, p.Cause, "of the test")
+				expect.Contains(t, string(p.Stack), "breaking.Call")
 			}()
 			t.Errorf("it gives %v", run())
 		})

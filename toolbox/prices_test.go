@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
@@ -74,19 +76,22 @@ func TestPrice_IsTheFeedsNewestAnswerInExactDecimals(t *testing.T) {
 			if got := p.Price; (got == nil) != (tc.price == "") || got != nil && *got != tc.price {
 				t.Errorf("price %v, want %s", got, tc.price)
 			}
-			if p.Stale != tc.stale || p.RoundID != "77" || p.Decimals != int(tc.decimals) || p.UpdatedAt == nil ||
-				p.UpdatedAt.Location() != time.UTC {
-				t.Errorf("%+v", p)
-			}
+			expect.Equal(t, p.Stale, tc.stale)
+			expect.Equal(t, p.RoundID, "77")
+			expect.Equal(t, p.Decimals, int(tc.decimals))
+			require.NotNil(t, p.UpdatedAt)
+			expect.Equal(t, p.UpdatedAt.Location(), time.UTC)
 			if p.Feed != "0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c" {
 				t.Errorf("feed %s", p.Feed)
 			}
 		})
 	}
 	p, err := readOne(t, wordsHex(77, 100, 0, 0, 77), wordsHex(8))
-	if err != nil || p.Price != nil || !p.Stale || p.UpdatedAt != nil {
-		t.Errorf("a round that is not complete: %+v, %v", p, err)
-	}
+	in := expect.In(t, "a round that is not complete")
+	require.NoError(in, err)
+	expect.Nil(in, p.Price)
+	expect.True(in, p.Stale)
+	expect.Nil(in, p.UpdatedAt)
 }
 
 func TestPrice_InvalidFeedIsAFailureOfTheService(t *testing.T) {
@@ -134,10 +139,12 @@ func TestPrices_AllAreGivenOrNone(t *testing.T) {
 	for _, symbol := range []string{"eth", "btc", "link"} {
 		got += fmt.Sprint(symbol, " ", *all.Prices[symbol].Price, " ")
 	}
-	if got != "eth 1 btc 2 link 3 " || all.Quote != "usd" || all.Source == "" || !all.CheckedAt.Equal(noon) ||
-		all.CheckedAt.Location() != time.UTC || len(f.asked) != 6 {
-		t.Errorf("%s%+v after %d calls", got, all, len(f.asked))
-	}
+	expect.Equal(t, got, "eth 1 btc 2 link 3 ")
+	expect.Equal(t, all.Quote, "usd")
+	expect.NotEqual(t, all.Source, "")
+	expect.True(t, all.CheckedAt.Equal(noon), all.CheckedAt)
+	expect.Equal(t, all.CheckedAt.Location(), time.UTC)
+	expect.Len(t, f.asked, 6)
 	answers[ofFeed("link", decimalsSelector)] = reply{`"0x"`}
 	some, err := NewPriceReader(&fakeChain{t: t, answers: answers}, testHeartbeat, atNoon).Read(t.Context(),
 		"eth,btc,link")
@@ -166,9 +173,10 @@ func TestSymbols_AreReadIntoOneForm(t *testing.T) {
 		strings.Repeat("eth,", 20) + "eth", "0x", "*", "eth\x00",
 	} {
 		got, refusal := ParseSymbols(given)
-		if refusal == nil || refusal.Reason != fault.FieldRefused ||
-			!strings.Contains(refusal.Message, "eth, btc, link") || len(refusal.Message) > 300 {
-			t.Errorf("%.40q: %q, %v", given, got, refusal)
-		}
+		in := expect.In(t, "%.40q", given)
+		require.NotNil(in, refusal, got)
+		expect.Equal(in, refusal.Reason, fault.FieldRefused, got)
+		expect.Contains(in, refusal.Message, "eth, btc, link", got)
+		expect.AtMost(in, len(refusal.Message), 300, refusal.Message, got)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
@@ -112,10 +114,10 @@ func TestTx_OutcomeOnAnEVMChain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Status != tc.status || s.EffectiveGasPrice != tc.price || (s.Note == "") != (tc.note == "") ||
-				!strings.Contains(s.Note, tc.note) {
-				t.Errorf("%+v", s)
-			}
+			expect.Equal(t, s.Status, tc.status)
+			expect.Equal(t, s.EffectiveGasPrice, tc.price)
+			expect.Equal(t, s.Note == "", tc.note == "")
+			expect.Contains(t, s.Note, tc.note)
 			if inBlock := tc.block != 0; (s.BlockNumber != nil) != inBlock || (s.Confirmations != nil) != inBlock ||
 				(s.GasUsed != "") != inBlock {
 				t.Fatalf("%+v", s)
@@ -123,13 +125,14 @@ func TestTx_OutcomeOnAnEVMChain(t *testing.T) {
 				s.GasUsed != "21000") {
 				t.Errorf("block %d, %d confirmations, %s gas", *s.BlockNumber, *s.Confirmations, s.GasUsed)
 			}
-			if s.Chain != chain.PolygonPoS || s.Hash != someHash || !s.CheckedAt.Equal(noon) ||
-				s.CheckedAt.Location() != time.UTC {
-				t.Errorf("%s %s at %s", s.Chain, s.Hash, s.CheckedAt)
-			}
-			if s.Slot != nil || s.ConfirmationStatus != "" || s.Error != "" {
-				t.Errorf("an EVM chain with Solana's words: %+v", s)
-			}
+			expect.Equal(t, s.Chain, chain.PolygonPoS)
+			expect.Equal(t, s.Hash, someHash)
+			expect.True(t, s.CheckedAt.Equal(noon), s.CheckedAt)
+			expect.Equal(t, s.CheckedAt.Location(), time.UTC)
+			in := expect.In(t, "an EVM chain with Solana's words")
+			expect.Nil(in, s.Slot)
+			expect.Equal(in, s.ConfirmationStatus, "")
+			expect.Equal(in, s.Error, "")
 		})
 	}
 }
@@ -153,10 +156,10 @@ func TestTx_UnknownIsAskedForAtOtherUpstreams(t *testing.T) {
 			t.Errorf("%s takes the wrong results for empty", q.Method)
 		}
 	}
-	if fmt.Sprint(elsewhere) != "[eth_getTransactionByHash eth_getTransactionReceipt]" ||
-		f.count("eth_getTransactionReceipt") != 2 || len(f.asked) != 4 {
-		t.Errorf("asked elsewhere for %v, in %d calls", elsewhere, len(f.asked))
-	}
+	in := expect.In(t, "asked elsewhere")
+	expect.Equal(in, fmt.Sprint(elsewhere), "[eth_getTransactionByHash eth_getTransactionReceipt]")
+	expect.Equal(in, f.count("eth_getTransactionReceipt"), 2)
+	expect.Len(in, f.asked, 4)
 }
 
 func TestTx_InvalidAnswersAreAFailureOfTheService(t *testing.T) {
@@ -263,21 +266,22 @@ func TestTx_OutcomeOnSolana(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Status != tc.status || s.ConfirmationStatus != tc.commitment || s.Error != tc.reason ||
-				(s.Note != "") != tc.noted {
-				t.Errorf("%+v", s)
-			}
+			expect.Equal(t, s.Status, tc.status)
+			expect.Equal(t, s.ConfirmationStatus, tc.commitment)
+			expect.Equal(t, s.Error, tc.reason)
+			expect.Equal(t, s.Note != "", tc.noted)
 			if known := tc.status != TxUnknown; (s.Slot != nil) != known || known && *s.Slot != 72 {
 				t.Errorf("slot %v", s.Slot)
 			}
-			if s.BlockNumber != nil || s.Confirmations != nil || s.GasUsed != "" || s.Hash != someSig {
-				t.Errorf("Solana with an EVM chain's words: %+v", s)
-			}
+			in := expect.In(t, "Solana with an EVM chain's words")
+			expect.Nil(in, s.BlockNumber)
+			expect.Nil(in, s.Confirmations)
+			expect.Equal(in, s.GasUsed, "")
+			expect.Equal(in, s.Hash, someSig)
 			params, err := json.Marshal(f.asked[0].Params)
-			if err != nil || string(params) != `[["`+someSig+`"],{"searchTransactionHistory":true}]` ||
-				len(f.asked) != 1 {
-				t.Errorf("asked %s, %v", params, err)
-			}
+			require.NoError(t, err)
+			expect.Equal(t, string(params), `[["`+someSig+`"],{"searchTransactionHistory":true}]`)
+			expect.Len(t, f.asked, 1)
 			if empty := f.asked[0].Empty; !empty([]byte(`{"value":[null]}`)) ||
 				empty([]byte(`{"value":[`+strings.Replace(tc.value, "null", "1", 1)+`]}`)) && tc.value != "null" {
 				t.Error("the wrong results are taken for empty")

@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
 )
@@ -66,26 +68,28 @@ func TestStatement_ClosedOneNeverChangesAndTheNextShowsLateUsage(t *testing.T) {
 	}
 	s := d.get(a, december)
 	want := statement.Totals{Requests: 2, Billable: 1, Units: 1_000, PlanUnits: 1_000, Refusals: 1, Refunded: 1}
-	if len(s.Adjustments) != 1 || s.Adjustments[0].Period != november || s.Adjustments[0].Totals != want ||
-		len(s.Adjustments[0].Keys) != 1 ||
-		s.Adjustments[0].Keys[0].Name != "indexer" || s.Totals.Requests != 4 {
-		t.Errorf("the next one is %s", wire(t, s))
-	}
+	in := expect.In(t, "the next one")
+	require.Len(in, s.Adjustments, 1)
+	expect.Equal(in, s.Adjustments[0].Period, november)
+	expect.Equal(in, s.Adjustments[0].Totals, want)
+	require.Len(in, s.Adjustments[0].Keys, 1)
+	expect.Equal(in, s.Adjustments[0].Keys[0].Name, "indexer")
+	expect.Equal(in, s.Totals.Requests, 4)
 	// Stated once: the next statement has only what is new.
 	d.use(a.ID, "2027-01-01T00:11:00Z", line(november, second, "base_mainnet", "standard", "plan_quota", "", 5, 0))
 	d.wait("2027-02-01T00:10:00Z")
 	d.close(a)
 	s = d.get(a, "2027-01-01")
-	if len(s.Adjustments) != 1 || s.Adjustments[0].Totals != (statement.Totals{Requests: 5, Refusals: 5}) ||
-		s.Adjustments[0].Keys[0].AtTheLimit[0].Requests != 5 {
-		t.Errorf("the one after is %s", wire(t, s))
-	}
+	require.Len(t, s.Adjustments, 1)
+	expect.Equal(t, s.Adjustments[0].Totals, statement.Totals{Requests: 5, Refusals: 5})
+	expect.Equal(t, s.Adjustments[0].Keys[0].AtTheLimit[0].Requests, 5)
 	d.wait("2027-03-01T00:10:00Z")
 	d.close(a)
-	if s := d.get(a, "2027-02-01"); len(s.Adjustments) != 0 || s.Totals != (statement.Totals{}) ||
-		s.Status != statement.Closed {
-		t.Errorf("with nothing to tell it is %s", wire(t, s))
-	}
+	s = d.get(a, "2027-02-01")
+	in = expect.In(t, "with nothing to tell")
+	expect.Empty(in, s.Adjustments)
+	expect.Equal(in, s.Totals, statement.Totals{})
+	expect.Equal(in, s.Status, statement.Closed)
 	if again := wire(t, d.get(a, november)); again != frozen {
 		t.Errorf("the closed statement changed to %s", again)
 	}
@@ -252,10 +256,10 @@ func TestStatement_WithAdjustmentsAddsUpToTheUsage(t *testing.T) {
 			add(&toldAgent, mine.Adjustments[i].Totals)
 		}
 	}
-	if told != used || toldAgent != ofAgent || toldKey != ofKey {
-		t.Errorf("seed %d: statements tell of %+v, used was %+v; to the agent of %+v, used was %+v; to the key of "+
-			"%+v, used was %+v", seed, told, used, toldAgent, ofAgent, toldKey, ofKey)
-	}
+	in := expect.In(t, "seed %d: statements tell", seed)
+	expect.Equal(in, told, used)
+	expect.Equal(in, toldAgent, ofAgent)
+	expect.Equal(in, toldKey, ofKey)
 }
 
 func add(sum *statement.Totals, t statement.Totals) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/usagedb"
@@ -44,10 +45,10 @@ func TestStatement_CutPeriodClosesOnceUsageIsRecordedPastTheCut(t *testing.T) {
 		d.must(err)
 		return out
 	}
-	if out := closeOne(); out.Closed || !out.Due.Equal(at(t, "2026-11-10T15:05:00Z")) ||
-		!out.Ends.Equal(at(t, "2026-11-10T12:00:00Z")) {
-		t.Errorf("closing it came to %+v", out)
-	}
+	out := closeOne()
+	expect.False(t, out.Closed)
+	expect.True(t, out.Due.Equal(at(t, "2026-11-10T15:05:00Z")), out.Due)
+	expect.True(t, out.Ends.Equal(at(t, "2026-11-10T12:00:00Z")), out.Ends)
 	// What was counted until the cut was in force, flushed later.
 	d.use(a.ID, "2026-11-10T15:00:09Z", account.UsageLine{
 		Period: cut, Key: key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
@@ -61,10 +62,10 @@ func TestStatement_CutPeriodClosesOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	if out := closeOne(); !out.Closed {
 		t.Errorf("after it: %+v", out)
 	}
-	if s := d.get(a, cut); s.Totals.Requests != 9 || s.Plan != plan.Free ||
-		!s.EndsAt.Equal(at(t, "2026-11-10T12:00:00Z")) {
-		t.Errorf("frozen is %s", wire(t, s))
-	}
+	s := d.get(a, cut)
+	expect.Equal(t, s.Totals.Requests, 9)
+	expect.Equal(t, s.Plan, plan.Free)
+	expect.True(t, s.EndsAt.Equal(at(t, "2026-11-10T12:00:00Z")), s.EndsAt)
 	// Cut again under the same name: the later cut applies.
 	second := d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
 	d.exec(`INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at) VALUES ($1, `+
@@ -127,7 +128,8 @@ func TestSweep_FailingAccountsDoNotHoldUpThoseBehindThem(t *testing.T) {
 	}
 	swept, err := d.SweepOn(d.ctx, account.ID{}, 24, func() {}, quiet)
 	d.must(err)
-	if swept.Failed != 22 || swept.Closed != 2 || swept.Last != all[23].ID {
-		t.Errorf("told to go on it did %+v", swept)
-	}
+	in := expect.In(t, "told to go")
+	expect.Equal(in, swept.Failed, 22)
+	expect.Equal(in, swept.Closed, 2)
+	expect.Equal(in, swept.Last, all[23].ID)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
 )
@@ -92,9 +94,10 @@ func TestStatement_PeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 				t.Errorf("the periods are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 			for _, e := range list {
-				if s := d.get(a, e.Name); s.Period != e.Name || !s.StartsAt.Equal(e.Start) || !s.EndsAt.Equal(e.End) {
-					t.Errorf("its statement is %s", wire(t, s))
-				}
+				s := d.get(a, e.Name)
+				expect.Equal(t, s.Period, e.Name)
+				expect.True(t, s.StartsAt.Equal(e.Start), s.StartsAt, e.Start)
+				expect.True(t, s.EndsAt.Equal(e.End), s.EndsAt, e.End)
 			}
 		})
 	}
@@ -113,10 +116,11 @@ func TestStatement_IsRefusedForWhatIsNoPeriodOfTheAccount(t *testing.T) {
 			t.Errorf("%q gives %s", period, wire(t, s))
 		}
 	}
-	if s := d.get(a, "2026-11-01"); s.Status != statement.Closed || s.Totals != (statement.Totals{}) ||
-		len(s.Keys) != 0 {
-		t.Errorf("a period without usage gives %s", wire(t, s))
-	}
+	s := d.get(a, "2026-11-01")
+	in := expect.In(t, "a period without usage")
+	expect.Equal(in, s.Status, statement.Closed)
+	expect.Equal(in, s.Totals, statement.Totals{})
+	expect.Empty(in, s.Keys)
 	if d.Current(&a) != "2026-12-01" {
 		t.Errorf("the present period is %s", d.Current(&a))
 	}
@@ -137,10 +141,11 @@ func TestStatement_EmptyPeriodsOfAnonymousKeysCloseOnRequest(t *testing.T) {
 	}
 	list, err := d.List(d.ctx, &door)
 	d.must(err)
-	if len(list) != 2 || list[0].Status != statement.Open || list[1].Status != statement.Closed ||
-		list[1].Requests != 1 || list[1].Units != 1_000 {
-		t.Errorf("the list is %+v", list)
-	}
+	require.Len(t, list, 2)
+	expect.Equal(t, list[0].Status, statement.Open)
+	expect.Equal(t, list[1].Status, statement.Closed)
+	expect.Equal(t, list[1].Requests, 1)
+	expect.Equal(t, list[1].Units, 1_000)
 	if s := d.get(door, "2026-11-01"); s.Status != statement.Closed || s.ContentHash == "" {
 		t.Errorf("asked for, it is %s", wire(t, s))
 	}
@@ -242,10 +247,10 @@ func TestStatement_DoesNotNameAKeyThatMovedAway(t *testing.T) {
 		d.owner(accountdb.KindOwner, "2026-11-03T09:00:00Z")
 	key := d.key(other.ID, "secret project")
 	d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", key, "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
-	if s := d.get(a, "2026-11-01"); len(s.Keys) != 1 || s.Keys[0].ID != key.String() ||
-		s.Keys[0].Name+s.Keys[0].Prefix+s.Keys[0].Door != "" {
-		t.Errorf("it shows %s", wire(t, s))
-	}
+	s := d.get(a, "2026-11-01")
+	require.Len(t, s.Keys, 1)
+	expect.Equal(t, s.Keys[0].ID, key.String())
+	expect.Equal(t, s.Keys[0].Name+s.Keys[0].Prefix+s.Keys[0].Door, "")
 }
 
 func TestStatement_TableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
@@ -263,9 +268,9 @@ func TestStatement_TableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 	s := d.get(a, "2026-11-01")
 	text := s.CSV()
 	body, marked := strings.CutPrefix(text, "\ufeff")
-	if !marked || strings.Count(body, "\r\n") != strings.Count(body, "\n") || !strings.HasSuffix(body, "\r\n") {
-		t.Errorf("the table is %q", text)
-	}
+	require.True(t, marked, text)
+	expect.Equal(t, strings.Count(body, "\r\n"), strings.Count(body, "\n"), body)
+	expect.HasSuffix(t, body, "\r\n")
 	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
 	d.must(err)
 	const head = "account,period,key id,prefix,key name,agent,chain,class,requests,billable,units,cache hits,refusals"
@@ -273,10 +278,9 @@ func TestStatement_TableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 		t.Errorf("the rows are %q", rows)
 	}
 	for i, row := range rows[1:] {
-		if row[1] != "2026-11-01" || strings.Join(row[6:], " ") != "eth_mainnet standard 3 3 1.5 0 0" ||
-			strings.ReplaceAll(row[4], "'", "") != strings.ReplaceAll(s.Keys[i].Name, "'", "") {
-			t.Errorf("row %q of key %q", row, s.Keys[i].Name)
-		}
+		expect.Equal(t, row[1], "2026-11-01")
+		expect.Equal(t, strings.Join(row[6:], " "), "eth_mainnet standard 3 3 1.5 0 0")
+		expect.Equal(t, strings.ReplaceAll(row[4], "'", ""), strings.ReplaceAll(s.Keys[i].Name, "'", ""))
 		for _, cell := range row {
 			if first, _ := utf8.DecodeRuneInString(cell); strings.ContainsRune("=+-@＝＋－＠\t\r", first) {
 				t.Errorf("cell %q is a formula", cell)

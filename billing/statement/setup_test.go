@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -178,10 +179,10 @@ func (d *desk) addUp(s *statement.Statement) {
 			sum.Refusals += p.Refusals
 			sum.Refunded += p.Refunded
 		}
-		if sum != totals || totals.Requests != totals.Billable+totals.CacheHits+totals.Refusals ||
-			totals.Units != totals.PlanUnits+totals.PackUnits {
-			d.t.Errorf("%s of %s has %+v, its parts %+v", what, s.Period, totals, sum)
-		}
+		in := expect.In(d.t, "%s of %s", what, s.Period)
+		expect.Equal(in, sum, totals)
+		expect.Equal(in, totals.Requests, totals.Billable+totals.CacheHits+totals.Refusals)
+		expect.Equal(in, totals.Units, totals.PlanUnits+totals.PackUnits)
 	}
 	group := func(what string, totals statement.Totals, keys []statement.Key) {
 		var ofKeys []statement.Totals

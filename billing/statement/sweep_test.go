@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/usagedb"
@@ -52,9 +53,12 @@ func TestSweep_KilledOneLeavesWholeStatementsAndGoesOn(t *testing.T) {
 	d := open(t, "2026-12-02T00:00:00Z")
 	d.customers(7)
 	d.flushed("2026-11-01T00:05:00Z")
-	if sum, pages := d.sweepAll(3); sum.Closed != 7 || sum.Waiting != 7 || sum.Accounts != 7 || pages != 3 {
-		t.Errorf("October: %+v in %d pages", sum, pages)
-	}
+	sum, pages := d.sweepAll(3)
+	in := expect.In(t, "October")
+	expect.Equal(in, sum.Closed, 7)
+	expect.Equal(in, sum.Waiting, 7)
+	expect.Equal(in, sum.Accounts, 7)
+	expect.Equal(in, pages, 3)
 	d.exec("INSERT INTO usage_hours SELECT account_id, period, hour, key_id, agent, chain, service, 'late', class, " +
 		"outcome, source, tier, 1, 1000 FROM usage_hours WHERE period = '2026-10-01'")
 	d.exec("UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, units = units + 1000, " +
@@ -71,9 +75,10 @@ func TestSweep_KilledOneLeavesWholeStatementsAndGoesOn(t *testing.T) {
 			t.Fatalf("killed after %s (%v): %d statements and %d adjustments", after, err, closed, adjusted)
 		}
 	}
-	if sum, _ := d.sweepAll(3); sum.Closed != 4 || sum.Adjusted != 4 || sum.Failed != 0 {
-		t.Errorf("it went on with %+v", sum)
-	}
+	sum, _ = d.sweepAll(3)
+	expect.Equal(t, sum.Closed, 4)
+	expect.Equal(t, sum.Adjusted, 4)
+	expect.Equal(t, sum.Failed, 0)
 	if sum, _ := d.sweepAll(1000); sum.Closed != 0 || sum.Adjusted != 0 {
 		t.Errorf("again: %+v", sum)
 	}
@@ -97,9 +102,9 @@ func TestSweep_AccountThatCannotBeClosedHoldsUpNoOther(t *testing.T) {
 	var log strings.Builder
 	swept, err := d.Sweep(d.ctx, account.ID{}, 100, func() {}, slog.New(slog.NewTextHandler(&log, nil)))
 	d.must(err)
-	if swept.Closed != 4 || swept.Failed != 1 || !strings.Contains(log.String(), all[2].ID.String()) {
-		t.Errorf("the sweep did %+v and said %q", swept, log.String())
-	}
+	expect.Equal(t, swept.Closed, 4)
+	expect.Equal(t, swept.Failed, 1)
+	expect.Contains(t, log.String(), all[2].ID.String())
 	if got := d.get(all[3], "2026-11-01"); got.Status != statement.Closed {
 		t.Errorf("another account has %s", wire(t, got))
 	}
@@ -122,9 +127,10 @@ func TestClose_OfOnePeriodSaysWhatItWaitsFor(t *testing.T) {
 	}
 	d.flushed("2026-12-01T00:05:00Z")
 	out := one(ref)
-	if !out.Closed || !strings.HasPrefix(out.Hash, "sha256:") || out != one(ref) {
-		t.Errorf("closed: %+v", out)
-	}
+	in := expect.In(t, "closed")
+	expect.True(in, out.Closed)
+	expect.HasPrefix(in, out.Hash, "sha256:")
+	expect.Equal(in, out, one(ref))
 	if s := d.get(a, ref.Period); s.Plan != plan.Free || s.ContentHash != out.Hash {
 		t.Errorf("it is %s", wire(t, s))
 	}

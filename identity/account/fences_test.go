@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -29,15 +31,19 @@ func TestPlanFences_CoverThisMonthAndTheNext(t *testing.T) {
 		{time.Date(2027, 1, 1, 3, 0, 0, 0, time.FixedZone("east", 9*3600)), "2026-12-01", "2027-01-01", "2027-02-01"},
 	} {
 		f := account.Terms{Plan: plan.Must(plan.Pro)}.Fences(id, 7, account.Active, account.ServiceFences{}, nil, tc.at)
-		if f.Current.Key() != tc.current || f.Next.Key() != tc.next || f.Next.End.Format(time.DateOnly) != tc.last {
-			t.Errorf("%s: %+v then %+v", tc.at, f.Current, f.Next)
-		}
-		if !f.Current.End.Equal(f.Next.Start) || tc.at.Before(f.Current.Start) || !tc.at.Before(f.Current.End) {
-			t.Errorf("%s: the periods do not meet around it", tc.at)
-		}
-		if f.Account != id || f.Version != 7 || f.Status != account.Active || f.Current.Quota != f.Next.Quota {
-			t.Errorf("%s: %+v", tc.at, f)
-		}
+		in := expect.In(t, "%s", tc.at)
+		expect.Equal(in, f.Current.Key(), tc.current)
+		expect.Equal(in, f.Next.Key(), tc.next)
+		expect.Equal(in, f.Next.End.Format(time.DateOnly), tc.last)
+		in = expect.In(t, "%s: the periods do not meet around", tc.at)
+		expect.True(in, f.Current.End.Equal(f.Next.Start), f.Current.End, f.Next.Start)
+		expect.False(in, tc.at.Before(f.Current.Start), tc.at, f.Current.Start)
+		expect.True(in, tc.at.Before(f.Current.End), tc.at, f.Current.End)
+		in = expect.In(t, "%s", tc.at)
+		expect.Equal(in, f.Account, id)
+		expect.Equal(in, f.Version, 7)
+		expect.Equal(in, f.Status, account.Active)
+		expect.Equal(in, f.Current.Quota, f.Next.Quota)
 	}
 }
 
@@ -55,14 +61,16 @@ func TestPlanFences_ProjectTheQuotaOfEachPlan(t *testing.T) {
 		default:
 			quota, daily = p.Included, account.Unlimited
 		}
-		if f.Current.Quota != quota || p.DailyQuota() != daily || f.SoftCeiling != ceiling ||
-			(f.SoftRate.Limit > 0) != (ceiling > 0) {
-			t.Errorf("%s: quota %d, daily %d, ceiling %d", p.Key, f.Current.Quota, p.DailyQuota(), f.SoftCeiling)
-		}
-		if f.Rate != p.Rate.Window() || f.Rate.Limit <= 0 || f.Rate.Per <= 0 || f.Status != account.Suspended ||
-			f.Data != p.Data {
-			t.Errorf("%s: %+v", p.Key, f)
-		}
+		in := expect.In(t, "%s", p.Key)
+		expect.Equal(in, f.Current.Quota, quota)
+		expect.Equal(in, p.DailyQuota(), daily)
+		expect.Equal(in, f.SoftCeiling, ceiling)
+		expect.Equal(in, f.SoftRate.Limit > 0, ceiling > 0)
+		expect.Equal(in, f.Rate, p.Rate.Window())
+		expect.Greater(in, f.Rate.Limit, 0)
+		expect.Greater(in, f.Rate.Per, 0)
+		expect.Equal(in, f.Status, account.Suspended)
+		expect.Equal(in, f.Data, p.Data)
 	}
 }
 
@@ -91,13 +99,16 @@ func TestPlanFences_ProjectTheNextPlanBeforeItsPeriod(t *testing.T) {
 		t.Errorf("after it took over: %+v", f)
 	}
 	f := project(over, at)
-	if f.Next.Quota != free.Included || !f.Current.End.Equal(ends) || f.Next.End != time.Date(2026, 3, 1, 0, 0, 0, 0,
-		time.UTC) {
-		t.Errorf("before an end: %+v", f)
-	}
-	if f.Following == nil || f.Following.Data || f.DrawsPacks || !f.Following.DrawsPacks || len(f.Packs) != 1 {
-		t.Errorf("Builder leaves packs alone, Free draws them: %+v", f)
-	}
+	in := expect.In(t, "before an end")
+	expect.Equal(in, f.Next.Quota, free.Included)
+	expect.True(in, f.Current.End.Equal(ends), f.Current.End, ends)
+	expect.Equal(in, f.Next.End, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+	in = expect.In(t, "Builder leaves packs alone, Free draws them")
+	require.NotNil(in, f.Following)
+	expect.False(in, f.Following.Data)
+	expect.False(in, f.DrawsPacks)
+	expect.True(in, f.Following.DrawsPacks)
+	expect.Len(in, f.Packs, 1)
 	if f := project(later, at); f.Following != nil || f.Next.Quota != f.Current.Quota {
 		t.Errorf("months before a smaller plan: %+v", f)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestIDs_TravelThroughPostgreSQLTypes(t *testing.T) {
@@ -36,19 +38,21 @@ func TestIDs_TravelThroughPostgreSQLTypes(t *testing.T) {
 			t.Fatalf("encode array: %v", err)
 		}
 		var backMany []account.KeyID
-		if err := types.Scan(pgtype.UUIDArrayOID, format, encoded, &backMany); err != nil || len(backMany) != 2 ||
-			backMany[1] != many[1] {
-			t.Errorf("format %d: %v comes back as %v: %v", format, many, backMany, err)
-		}
+		err = types.Scan(pgtype.UUIDArrayOID, format, encoded, &backMany)
+		in := expect.In(t, "format %d", format)
+		require.NoError(in, err)
+		require.Len(in, backMany, 2)
+		expect.Equal(in, backMany[1], many[1])
 	}
 }
 
 func TestIDs_TravelAsText(t *testing.T) {
 	t.Parallel()
 	id := account.NewID()
-	if id.IsZero() || !(account.ID{}).IsZero() || (account.KeyID{}).IsZero() == account.NewKeyID().IsZero() {
-		t.Error("zero ids are not told apart")
-	}
+	in := expect.In(t, "zero ids are not told apart")
+	expect.False(in, id.IsZero())
+	expect.True(in, (account.ID{}).IsZero())
+	expect.NotEqual(in, (account.KeyID{}).IsZero(), account.NewKeyID().IsZero())
 	if id.Version() != 7 || account.NewKeyID().Version() != 7 {
 		t.Error("ids are not UUIDv7")
 	}

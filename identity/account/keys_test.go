@@ -19,6 +19,8 @@ import (
 	"testing/iotest"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -94,10 +96,10 @@ func TestClaimCode_FollowsFromKeyAndPepper(t *testing.T) {
 	}
 	key, other, h := mintKey(t), mintKey(t), hasher("p")
 	code := key.ClaimCode(h)
-	if parsed, ok := account.ParseClaimCode(code.Reveal()); !ok || parsed != code ||
-		!strings.HasPrefix(code.Reveal(), "cagc_") {
-		t.Errorf("%q is not of the form of claim codes", code.Reveal())
-	}
+	parsed, ok := account.ParseClaimCode(code.Reveal())
+	require.True(t, ok)
+	expect.Equal(t, parsed, code)
+	expect.HasPrefix(t, code.Reveal(), "cagc_")
 	if key.ClaimCode(h) != code {
 		t.Error("the same key has two claim codes")
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestLatencyBuckets_CoverEveryDurationOnce(t *testing.T) {
@@ -126,9 +128,10 @@ func TestQuantiles_OfMergedHistogramsAreOffByLessThanABucket(t *testing.T) {
 			rank := max(1, int(math.Ceil(q*float64(len(durations)))))
 			want := durations[rank-1]
 			low, high := account.LatencyBounds(account.LatencyBucketOf(want))
-			if got, ok := merged.Quantile(q); !ok || got < low || got > high {
-				t.Errorf("seed %d: quantile %v is %s, want %s, which lies in %s to %s", seed, q, got, want, low, high)
-			}
+			got, ok := merged.Quantile(q)
+			in := expect.In(t, "seed %d", seed)
+			require.True(in, ok, q)
+			expect.Between(in, got, low, high)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -71,10 +73,10 @@ func TestSettings_ImpossibleOnesAreRefusedWithWhatIsPossible(t *testing.T) {
 				Off: []account.Service{account.Utils}, Caps: map[account.Service]plan.Units{account.RPC: 7},
 			}
 			limit, after, refusal := row.settings.ForKey(42, before, around)
-			if refusal == nil || refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, row.says) ||
-				len(refusal.Message) > 400 {
-				t.Fatalf("refused with %v, want it to say %q", refusal, row.says)
-			}
+			require.NotNil(t, refusal)
+			require.Equal(t, refusal.Reason, fault.FieldRefused)
+			require.Contains(t, refusal.Message, row.says)
+			require.AtMost(t, len(refusal.Message), 400, refusal.Message)
 			if (row.settings.MonthlyCap == nil && limit != 42) ||
 				(row.settings.Caps == nil && row.settings.Enabled == nil && !after.Equal(before)) {
 				t.Errorf("a refused change gave cap %s and %+v", limit, after)
@@ -119,17 +121,18 @@ func TestSettings_ChangeOnlyWhatTheyName(t *testing.T) {
 		},
 	} {
 		limit, services, refusal := row.settings.ForKey(42, before, around)
-		if refusal != nil || limit != row.limit || !services.Equal(row.services) {
-			t.Errorf("%s: cap %s, %+v, %v; want %s, %+v", name, limit, services, refusal, row.limit, row.services)
-		}
+		in := expect.In(t, "%s", name)
+		require.Nil(in, refusal)
+		expect.Equal(in, limit, row.limit)
+		expect.True(in, services.Equal(row.services), services, row.services)
 	}
 	if _, refusal := (account.Settings{MonthlyCap: number("1")}).ForAccount(before); refusal == nil {
 		t.Error("a key's cap was taken for an account")
 	}
-	if after, refusal := enabled("gas").ForAccount(before); refusal != nil || after.IsOff(account.Gas) ||
-		!after.IsOff(account.RPC) {
-		t.Errorf("the account is %+v, %v", after, refusal)
-	}
+	after, refusal := enabled("gas").ForAccount(before)
+	require.Nil(t, refusal)
+	expect.False(t, after.IsOff(account.Gas), after)
+	expect.True(t, after.IsOff(account.RPC), after)
 	unbounded := account.Around{Allowance: account.Unlimited}
 	if limit, _, refusal := (account.Settings{MonthlyCap: number("1000000000000")}).ForKey(0, before,
 		unbounded); refusal != nil || limit != account.MaxCap {
@@ -189,15 +192,18 @@ func TestTerms_SayWhatAPeriodIncludes(t *testing.T) {
 		"door key, counted by day": {account.Terms{Plan: plan.Must(plan.Door1)}, account.Unlimited, 0, false},
 	} {
 		f := row.terms.Fences(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
-		if row.terms.Allowance() != row.allowance || len(f.Packs) != row.packs || (f.SoftRate.Limit > 0) != row.soft {
-			t.Errorf("%s: allowance %s, packs %v, soft rate %v", name, row.terms.Allowance(), f.Packs, f.SoftRate)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, row.terms.Allowance(), row.allowance)
+		expect.Len(in, f.Packs, row.packs)
+		expect.Equal(in, f.SoftRate.Limit > 0, row.soft)
 		if row.packs == 1 && f.Packs[0].Units != 2 {
 			t.Errorf("%s: the pack that expired is projected", name)
 		}
-		if c := row.terms.Custom; c != nil && (f.Rate != c.Rate || f.Current.Quota != c.Quota ||
-			f.Next.Quota != c.Quota) {
-			t.Errorf("%s: %+v", name, f)
+		if c := row.terms.Custom; c != nil {
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, f.Rate, c.Rate)
+			expect.Equal(in, f.Current.Quota, c.Quota)
+			expect.Equal(in, f.Next.Quota, c.Quota)
 		}
 	}
 }
@@ -211,8 +217,10 @@ func FuzzCap(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		limit, _, refusal := account.Settings{MonthlyCap: number(text)}.ForKey(0, account.ServiceFences{},
 			account.Around{Allowance: account.Unlimited})
-		if refusal == nil && (limit < 0 || limit > account.MaxCap || limit%plan.Unit != 0) {
-			t.Errorf("%q became %d", text, limit)
+		if refusal == nil {
+			in := expect.In(t, "%q", text)
+			expect.Between(in, limit, 0, account.MaxCap)
+			expect.Equal(in, limit%plan.Unit, 0)
 		}
 	})
 }

@@ -7,11 +7,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/maxmind/mmdbwriter"
 	"github.com/maxmind/mmdbwriter/mmdbtype"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // database writes a database of a type with the given countries by network, and returns its path.
@@ -131,10 +133,11 @@ func TestDatabase_OfSomethingElseIsRefused(t *testing.T) {
 		"another file":     {file(t, []byte("countries")), "no MaxMind database"},
 		"another database": {database(t, "GeoLite2-ASN", nil), "has no countries"},
 	} {
-		if _, err := New(Options{Database: tc.path}); err == nil || !strings.Contains(err.Error(), tc.want) ||
-			strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v, want %q", what, err, tc.want)
-		}
+		_, err := New(Options{Database: tc.path})
+		at := expect.In(t, "%s", what)
+		require.Error(at, err)
+		expect.Contains(at, err.Error(), tc.want)
+		expect.NotContains(at, err.Error(), "canary")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store/peopledb"
@@ -77,9 +78,9 @@ func TestUnsubscribeLink_StopsItsTopicForItsReaderUntilReversed(t *testing.T) {
 		}
 	}
 	shown, err := b.people.ShowUnsubscribe(b.ctx, token)
-	if err != nil || shown.Email.Address() != "ann@buyer.example" || shown.Topic != account.TopicPacks {
-		t.Fatalf("the link shows %+v, %v", shown, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, shown.Email.Address(), "ann@buyer.example")
+	require.Equal(t, shown.Topic, account.TopicPacks)
 	wants("after a look", &ann, account.Topics()...)
 	for range 2 {
 		if stopped, err := b.people.Unsubscribe(b.ctx, token); err != nil || stopped != shown {

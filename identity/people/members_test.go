@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/people"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/peopledb"
@@ -33,10 +35,10 @@ func TestInvitation_SignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 	_, token := b.invite(t, &ann, "bob@buyer.example", peopledb.RoleMember)
 	for range 2 {
 		shown, err := b.people.ShowInvitation(b.ctx, token, home)
-		if err != nil || shown.Email.Address() != "bob@buyer.example" || shown.InvitedBy != "ann@buyer.example" ||
-			shown.Role != peopledb.RoleMember {
-			t.Fatalf("the invitation shows %+v, %v", shown, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, shown.Email.Address(), "bob@buyer.example")
+		require.Equal(t, shown.InvitedBy, "ann@buyer.example")
+		require.Equal(t, shown.Role, peopledb.RoleMember)
 	}
 	entries := make(chan people.Entered, 3)
 	// The first is blocked after its acceptance, so that all others have seen an open invitation.
@@ -57,10 +59,10 @@ func TestInvitation_SignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 		t.Fatalf("%d of 3 accepted one invitation, want 1", n)
 	}
 	session := b.session(t, <-entries)
-	if session.Account != ann.Account || session.Role != peopledb.RoleMember ||
-		session.Email.Address() != "bob@buyer.example" {
-		t.Errorf("who accepted has the session %+v", session)
-	}
+	in := expect.In(t, "who accepted has the session")
+	expect.Equal(in, session.Account, ann.Account)
+	expect.Equal(in, session.Role, peopledb.RoleMember)
+	expect.Equal(in, session.Email.Address(), "bob@buyer.example")
 	_, err := b.people.ShowInvitation(b.ctx, token, home)
 	refused(t, err, fault.FieldRefused)
 	if n := b.number(t, "SELECT count(*) FROM accounts"); n != 1 {
@@ -112,10 +114,10 @@ func TestInvitation_OpensNothingOfAKnownUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if session := b.session(t, entered); session.User != bob.User || session.Account != ann.Account ||
-		session.Role != peopledb.RoleMember {
-		t.Errorf("bob is %+v", session)
-	}
+	session := b.session(t, entered)
+	expect.Equal(t, session.User, bob.User)
+	expect.Equal(t, session.Account, ann.Account)
+	expect.Equal(t, session.Role, peopledb.RoleMember)
 }
 
 func TestInvitation_Ends(t *testing.T) {
@@ -133,10 +135,12 @@ func TestInvitation_Ends(t *testing.T) {
 	_, replaced := b.invite(t, &ann, "bob@buyer.example", peopledb.RoleOwner)
 	revoked, second := b.invite(t, &ann, "BOB@buyer.example", peopledb.RoleMember)
 	dead("replaced", replaced)
-	if open, err := b.people.ListInvitations(b.ctx, &ann); err != nil || len(open) != 1 || open[0].ID != revoked.ID ||
-		open[0].Role != peopledb.RoleMember {
-		t.Errorf("open invitations are %+v, %v", open, err)
-	}
+	open, err := b.people.ListInvitations(b.ctx, &ann)
+	in := expect.In(t, "open invitations")
+	require.NoError(in, err)
+	require.Len(in, open, 1)
+	expect.Equal(in, open[0].ID, revoked.ID)
+	expect.Equal(in, open[0].Role, peopledb.RoleMember)
 	if err := b.people.RevokeInvitation(b.ctx, &ann, revoked.ID.String()); err != nil {
 		t.Fatal(err)
 	}
@@ -196,16 +200,20 @@ func TestMembers_IDsOfAnotherAccountAreNotFound(t *testing.T) {
 		refused(t, b.people.RemoveMember(b.ctx, &eve, id), fault.NotYours)
 		refused(t, b.people.EndSession(b.ctx, &eve, bob.ID.String()), fault.NotYours)
 	}
-	if all, err := b.people.ListMembers(b.ctx, &eve); err != nil || len(all) != 1 || all[0].User != eve.User {
-		t.Errorf("eve sees the members %+v, %v", all, err)
-	}
+	all, err := b.people.ListMembers(b.ctx, &eve)
+	in := expect.In(t, "eve sees the members")
+	require.NoError(in, err)
+	require.Len(in, all, 1)
+	expect.Equal(in, all[0].User, eve.User)
 	if all, err := b.people.ListInvitations(b.ctx, &eve); err != nil || len(all) != 0 {
 		t.Errorf("eve sees the invitations %+v, %v", all, err)
 	}
-	if all, err := b.people.ListMembers(b.ctx, &ann); err != nil || len(all) != 2 || all[1].User != bob.User ||
-		all[1].Role != peopledb.RoleMember {
-		t.Errorf("ann's members are %+v, %v", all, err)
-	}
+	all, err = b.people.ListMembers(b.ctx, &ann)
+	in = expect.In(t, "ann's members")
+	require.NoError(in, err)
+	require.Len(in, all, 2)
+	expect.Equal(in, all[1].User, bob.User)
+	expect.Equal(in, all[1].Role, peopledb.RoleMember)
 }
 
 func TestOwners_AccountKeepsOneHoweverTheyLeave(t *testing.T) {
@@ -313,9 +321,10 @@ func TestMembers_WithoutAnAccountOpenTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	entered, now := b.signIn(t, "bob@buyer.example")
-	if !entered.NewAccount || now.User != bob.User || now.Role != peopledb.RoleOwner {
-		t.Errorf("after leaving, the sign-in gave %+v and the session %+v", entered.Arrival, now)
-	}
+	in := expect.In(t, "after leaving, the sign-in")
+	expect.True(in, entered.NewAccount)
+	expect.Equal(in, now.User, bob.User)
+	expect.Equal(in, now.Role, peopledb.RoleOwner)
 }
 
 func TestInvitation_CountIsBounded(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/people"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/peopledb"
 )
@@ -123,9 +124,10 @@ func TestSession_PeopleEndTheirOwnOnly(t *testing.T) {
 	two, second := b.signIn(t, "ann@buyer.example")
 	others, bob := b.signIn(t, "bob@buyer.example")
 	listed, err := b.people.ListSessions(b.ctx, &ann)
-	if err != nil || len(listed) != 2 || listed[0].Network != "192.0.2.0/24" || listed[0].UserAgent != "Browser/1.0" {
-		t.Fatalf("the sessions are %+v, %v", listed, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, listed, 2)
+	require.Equal(t, listed[0].Network, "192.0.2.0/24")
+	require.Equal(t, listed[0].UserAgent, "Browser/1.0")
 	for _, id := range []string{
 		bob.ID.String(), "no id", strings.ToUpper(second.ID.String()), "00000000-0000-0000-0000-000000000000",
 	} {

@@ -12,6 +12,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/people"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -52,11 +54,13 @@ func TestSignIn_NewPersonOwnsAnAccountOnTheFreePlan(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entered, session := b.signIn(t, "Ann@buyer.example")
-	if !entered.NewAccount || session.Account != entered.Account || session.Role != peopledb.RoleOwner ||
-		session.Plan != plan.Free ||
-		session.Status != account.Active || session.Email.Address() != "Ann@buyer.example" {
-		t.Errorf("the first sign-in gave %+v and the session %+v", entered.Arrival, session)
-	}
+	in := expect.In(t, "the first sign-in")
+	expect.True(in, entered.NewAccount)
+	expect.Equal(in, session.Account, entered.Account)
+	expect.Equal(in, session.Role, peopledb.RoleOwner)
+	expect.Equal(in, session.Plan, plan.Free)
+	expect.Equal(in, session.Status, account.Active)
+	expect.Equal(in, session.Email.Address(), "Ann@buyer.example")
 	made, err := b.store.LoadAccount(b.ctx, session.Account)
 	if err != nil || made.Kind != accountdb.KindOwner {
 		t.Errorf("the account is %+v, %v", made, err)
@@ -65,15 +69,18 @@ func TestSignIn_NewPersonOwnsAnAccountOnTheFreePlan(t *testing.T) {
 		t.Errorf("the welcome is %+v, %v", welcome, ok)
 	}
 	audit, err := b.store.ListAudit(b.ctx, session.Account, 10)
-	if err != nil || len(audit) != 1 || audit[0].Action != "open_account" ||
-		audit[0].Actor != "user "+session.User.String() {
-		t.Errorf("the audit log holds %+v, %v", audit, err)
-	}
+	in = expect.In(t, "the audit log")
+	require.NoError(in, err)
+	require.Len(in, audit, 1)
+	expect.Equal(in, audit[0].Action, "open_account")
+	expect.Equal(in, audit[0].Actor, "user "+session.User.String())
 	// The same person, who writes the address differently.
 	again, second := b.signIn(t, "ann@buyer.example")
-	if again.NewAccount || second.User != session.User || second.Account != session.Account || second.ID == session.ID {
-		t.Errorf("the second sign-in gave %+v and the session %+v", again.Arrival, second)
-	}
+	in = expect.In(t, "the second sign-in")
+	expect.False(in, again.NewAccount)
+	expect.Equal(in, second.User, session.User)
+	expect.Equal(in, second.Account, session.Account)
+	expect.NotEqual(in, second.ID, session.ID)
 	if n := b.number(t, "SELECT count(*) FROM mails WHERE kind = 'welcome'"); n != 1 {
 		t.Errorf("%d welcomes are queued", n)
 	}
@@ -260,9 +267,10 @@ func TestSignIn_AnswersKnownAndUnknownAddressesAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		mail, ok := newestOf[notify.SignIn](b, address)
-		if !ok || len(mail.Code) != 6 || len(tokenOf(t, mail.Link)) != len(started.Browser.Reveal()) {
-			t.Fatalf("%s was sent %v", address, ok)
-		}
+		in := expect.In(t, "%s", address)
+		require.True(in, ok)
+		require.Len(in, mail.Code, 6)
+		require.Len(in, tokenOf(t, mail.Link), len(started.Browser.Reveal()))
 		mail.Link, mail.Code = "", ""
 		started.Browser = account.BrowserToken{}
 		return started, mail

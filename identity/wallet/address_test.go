@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // Addresses in the capitals of EIP-55: its test cases (all capitals, all lower case, mixed) and
@@ -29,9 +31,10 @@ func TestAddress_IsReadInAnyCaseAndShownAsEIP55(t *testing.T) {
 	for _, want := range checksummed {
 		for _, s := range []string{want, strings.ToLower(want), "0x" + strings.ToUpper(want[2:])} {
 			a, err := wallet.ParseAddress(s)
-			if err != nil || a.Checksummed() != want || a.String() != want {
-				t.Errorf("%s: %s, %v; want %s", s, a, err, want)
-			}
+			in := expect.In(t, "%s", s)
+			require.NoError(in, err)
+			expect.Equal(in, a.Checksummed(), want)
+			expect.Equal(in, a.String(), want)
 			if a.IsZero() != (strings.Trim(want, "0x") == "") {
 				t.Errorf("%s: zero is %v", s, a.IsZero())
 			}

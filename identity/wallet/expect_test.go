@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // expected returns a message of the service and what the service expects of it.
@@ -115,15 +116,15 @@ func TestExpect_WithoutFieldsFailsClosed(t *testing.T) {
 func TestRefuse_GivesTheDoorsReasonAndSeparatesAnUnreachableChain(t *testing.T) {
 	t.Parallel()
 	wrong := fault.From(wallet.Refuse(fault.BindingRefused, errors.Join(errors.New("bind"), wallet.ErrNonce)))
-	if wrong.Reason != fault.BindingRefused || wrong.HTTP() != 422 || wrong.Message != wallet.ErrNonce.Message ||
-		wrong.Data["why"] != "nonce" {
-		t.Errorf("%+v", wrong)
-	}
+	expect.Equal(t, wrong.Reason, fault.BindingRefused)
+	expect.Equal(t, wrong.HTTP(), 422)
+	expect.Equal(t, wrong.Message, wallet.ErrNonce.Message)
+	expect.Equal[any](t, wrong.Data["why"], "nonce")
 	away := fault.From(wallet.Refuse(fault.BindingRefused,
 		errors.Join(wallet.ErrChainUnreachable, errors.New("connection refused"))))
-	if away.HTTP() != 503 || away.RetryAfter == 0 || away.Data["why"] != nil {
-		t.Errorf("%+v", away)
-	}
+	expect.Equal(t, away.HTTP(), 503)
+	expect.NotEqual(t, away.RetryAfter, 0)
+	expect.Equal(t, away.Data["why"], nil)
 	strange := errors.New("strange")
 	if got := wallet.Refuse(fault.BindingRefused, strange); !errors.Is(got, strange) ||
 		fault.From(got).Reason != fault.InternalFault {

@@ -13,6 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // seeds adds every message and signature of the data files.
@@ -42,9 +44,9 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := wallet.Parse(text)
 		if err != nil {
-			if !errors.Is(err, wallet.ErrMessage) || m != nil || len(err.Error()) > 500 {
-				t.Fatalf("%+v, %v", m, err)
-			}
+			require.ErrorIs(t, err, wallet.ErrMessage)
+			require.Nil(t, m)
+			require.AtMost(t, len(err.Error()), 500, err.Error())
 			return
 		}
 		if m.String() != text {
@@ -60,9 +62,10 @@ func FuzzParse(f *testing.F) {
 		}
 		stored, err := json.Marshal(m)
 		again := &wallet.Message{}
-		if err != nil || json.Unmarshal(stored, again) != nil || !reflect.DeepEqual(again, m) {
-			t.Fatalf("%q comes out of JSON as %q, %v", text, again, err)
-		}
+		in := expect.In(t, "%q comes out of JSON", text)
+		require.NoError(in, err)
+		require.NoError(in, json.Unmarshal(stored, again))
+		require.True(in, reflect.DeepEqual(again, m))
 	})
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // signed is an entry of the data files of signatures, which ethers made.
@@ -105,10 +107,11 @@ func TestRecover_FindsTheWalletOfEveryForm(t *testing.T) {
 			if err != nil || got != address {
 				t.Errorf("%s: %s, %v; want %s", name, got, err, address)
 			}
-			if got, err := wallet.RecoverHash(wallet.TextHash(message), signature); err != nil || got != address ||
-				hex.EncodeToString(signature) != before {
-				t.Errorf("%s: %s, %v; the signature must stay as it is", name, got, err)
-			}
+			got, err = wallet.RecoverHash(wallet.TextHash(message), signature)
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.Equal(in, got, address)
+			expect.Equal(in, hex.EncodeToString(signature), before)
 		}
 	}
 	if len(parities) != 2 {

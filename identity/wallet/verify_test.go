@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // caller is a scripted chain.
@@ -99,10 +101,11 @@ func TestVerify_VerdictsOfTheChain(t *testing.T) {
 		if name == "unreachable" && !errors.Is(err, down) {
 			t.Errorf("the cause is lost: %v", err)
 		}
-		if len(c.chain.asked) != 1 || c.chain.asked[0].To != nil || c.chain.asked[0].Gas == 0 ||
-			c.chain.asked[0].Gas > 10_000_000 {
-			t.Errorf("%s: asked %+v", name, c.chain.asked)
-		}
+		in := expect.In(t, "%s", name)
+		require.Len(in, c.chain.asked, 1)
+		expect.Nil(in, c.chain.asked[0].To)
+		expect.NotEqual(in, c.chain.asked[0].Gas, 0)
+		expect.AtMost(in, c.chain.asked[0].Gas, 10_000_000)
 	}
 }
 
@@ -148,9 +151,10 @@ func TestVerify_ReadsResultsOfCalls(t *testing.T) {
 		"too much":        {result: `"0x` + strings.Repeat("00", 1<<16) + `"`, wrong: true},
 	} {
 		got, err := wallet.ReadResult([]byte(c.result))
-		if !bytes.Equal(got, c.want) || (err != nil) != c.wrong || errors.Is(err, wallet.ErrReverted) {
-			t.Errorf("%s: %x, %v", name, got, err)
-		}
+		in := expect.In(t, "%s", name)
+		expect.EqualSlices(in, got, c.want)
+		expect.Equal(in, err != nil, c.wrong)
+		expect.False(in, errors.Is(err, wallet.ErrReverted), err)
 	}
 }
 

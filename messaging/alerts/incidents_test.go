@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -87,12 +89,13 @@ func TestIncident_UsersAreToldOnceOfItsStartAndOnceOfItsEnd(t *testing.T) {
 	reason := func(stage string, n int) string { return fmt.Sprintf("incident/%s/%s/%s", incident, stage, users[n]) }
 	b.wantMails(t, "down for more than five minutes", reason("began", 0), reason("began", 1))
 	l := b.letter(t, "ann@buyer.example")
-	if want := (notify.IncidentBegan{
+	want := (notify.IncidentBegan{
 		Account: "ann@buyer.example", Chain: "Ethereum", Began: began.UTC(), Link: "https://gateway.example/status",
-	}); l.Mail != want ||
-		l.Zone != "America/New_York" || l.Topic != account.TopicIncidents || l.User != users[0] {
-		t.Errorf("it says %+v in %+v, want %+v", l.Mail, l, want)
-	}
+	})
+	expect.Equal[notify.Mail](t, l.Mail, want)
+	expect.Equal(t, l.Zone, "America/New_York")
+	expect.Equal(t, l.Topic, account.TopicIncidents)
+	expect.Equal(t, l.User, users[0])
 
 	ended := b.clock.Now().Add(30 * time.Second)
 	b.passes(t, true, 4*time.Minute)
@@ -100,10 +103,11 @@ func TestIncident_UsersAreToldOnceOfItsStartAndOnceOfItsEnd(t *testing.T) {
 	b.passes(t, true, 2*time.Minute)
 	b.wantMails(t, "over", reason("began", 0), reason("began", 1), reason("over", 0), reason("over", 1))
 	l = b.letter(t, "bob@buyer.example")
-	if said, ok := l.Mail.(notify.IncidentOver); !ok || !said.Began.Equal(began) || !said.Ended.Equal(ended) ||
-		said.Chain != "Ethereum" {
-		t.Errorf("it says %+v, want from %s to %s", l.Mail, began, ended)
-	}
+	said, ok := l.Mail.(notify.IncidentOver)
+	require.True(t, ok, l.Mail)
+	expect.True(t, said.Began.Equal(began), said.Began, began)
+	expect.True(t, said.Ended.Equal(ended), said.Ended, ended)
+	expect.Equal(t, said.Chain, "Ethereum")
 	b.passes(t, false, 6*time.Minute)
 	if got := len(b.mails(t)); got != 6 || b.incident(t) == incident {
 		t.Errorf("the next incident is another one, of which both are told: %d mails", got)
@@ -297,12 +301,15 @@ func TestIncident_IsRecordedOnceHoweverManyWatch(t *testing.T) {
 		up, degraded, down = up+d.Up, degraded+d.Degraded, down+d.Down
 	}
 	// One of two upstreams was usable from the first measurement until the first without any.
-	if up != 0 || degraded != 3*time.Minute || down != 30*time.Second || r.Newest.State != chain.Down ||
-		r.Newest.Why != upstream.WhyNoUpstream {
-		t.Errorf("up %s, degraded %s, down %s; the newest is %+v", up, degraded, down, r.Newest)
-	}
-	if w := r.Windows[0]; w.Calls != 104 || w.Rerouted != 3 || w.Lost != 30 || w.Attempts != 164 ||
-		w.Latency.Calls() != 4 {
-		t.Errorf("calls are %+v", w)
-	}
+	expect.Equal(t, up, 0)
+	expect.Equal(t, degraded, 3*time.Minute)
+	expect.Equal(t, down, 30*time.Second)
+	expect.Equal(t, r.Newest.State, chain.Down)
+	expect.Equal(t, r.Newest.Why, upstream.WhyNoUpstream)
+	w := r.Windows[0]
+	expect.Equal(t, w.Calls, 104)
+	expect.Equal(t, w.Rerouted, 3)
+	expect.Equal(t, w.Lost, 30)
+	expect.Equal(t, w.Attempts, 164)
+	expect.Equal(t, w.Latency.Calls(), 4)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -67,10 +68,11 @@ func TestPackExpiry_HoldersAreToldThirtyAndSevenDaysBefore(t *testing.T) {
 		Account: "ann@buyer.example", Pack: "Pack M", Left: 2_000_000*plan.Unit - 1, Units: 7_000_000 * plan.Unit,
 		Expires: expires.UTC(), Days: 30, Link: "https://gateway.example/billing",
 	}
-	if l.Mail != want || l.Zone != "Europe/Berlin" || l.Topic != account.TopicPacks || l.User != users[1] ||
-		!l.Expires.Equal(expires) {
-		t.Errorf("it says %+v\nin %+v", l.Mail, l)
-	}
+	expect.Equal[notify.Mail](t, l.Mail, want)
+	expect.Equal(t, l.Zone, "Europe/Berlin")
+	expect.Equal(t, l.Topic, account.TopicPacks)
+	expect.Equal(t, l.User, users[1])
+	expect.True(t, l.Expires.Equal(expires), l.Expires, expires)
 
 	b.clock.Advance(23 * 24 * time.Hour)
 	b.sweepPacks(t)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -198,10 +199,13 @@ func TestRender_BothFormsSayTheSame(t *testing.T) {
 				t.Errorf("%s: the HTML lacks %s %q", name, field.Name, value)
 			}
 		}
-		if want := stop(m); c.Unsubscribe != want || strings.Contains(c.Text, "/unsubscribe") != (want != "") ||
-			!strings.Contains(c.Text, want) ||
-			(want != "" && !slices.Contains(attributes(t, c.HTML, "href"), want)) {
-			t.Errorf("%s: it is stopped at %q, want %q in both forms", name, c.Unsubscribe, want)
+		want := stop(m)
+		in := expect.In(t, "%s: it is stopped", name)
+		expect.Equal(in, c.Unsubscribe, want)
+		expect.Equal(in, strings.Contains(c.Text, "/unsubscribe"), want != "")
+		expect.Contains(in, c.Text, want)
+		if want != "" {
+			expect.True(in, slices.Contains(attributes(t, c.HTML, "href"), want), want)
 		}
 		// Marks of quoted lines are not markup.
 		if strings.ContainsAny(strings.ReplaceAll(c.Text, "\n>", "\n")+c.Subject, "!<>") ||
@@ -228,10 +232,13 @@ func TestRender_HTMLLoadsNothingAndRunsNothing(t *testing.T) {
 				t.Errorf("%s has an element %s", name, node.Data)
 			}
 			for _, a := range node.Attr {
-				if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "background" ||
-					strings.Contains(a.Val, "url(") ||
-					(a.Key == "href" && !allowed.MatchString(a.Val)) {
-					t.Errorf("%s: %s %s=%q", name, node.Data, a.Key, a.Val)
+				in := expect.In(t, "%s: %s", name, node.Data)
+				expect.False(in, strings.HasPrefix(a.Key, "on"), a.Key)
+				expect.NotEqual(in, a.Key, "src")
+				expect.NotEqual(in, a.Key, "background")
+				expect.NotContains(in, a.Val, "url(")
+				if a.Key == "href" {
+					expect.True(in, allowed.MatchString(a.Val), a.Val)
 				}
 				if a.Key == "href" && node.Parent != nil && strings.TrimSpace(textUnder(node)) == "" {
 					t.Errorf("%s: a link without words", name)
@@ -326,10 +333,9 @@ func TestRender_ProseKeepsItsLinesAndNothingElse(t *testing.T) {
 		t.Errorf("quoted it reads %q", got)
 	}
 	c := render(t, notify.TicketReplied{Reference: "CAG-1", Subject: "s", Message: hostile, Link: site.URL + "/"}, "")
-	if !strings.Contains(c.Text, "\n> Bcc: all@victim.example\n>\n> <script>") || strings.Contains(c.HTML, "<script") ||
-		!strings.Contains(c.HTML, "Ann<br>Bcc") {
-		t.Errorf("the mail reads\n%s\n%s", c.Text, c.HTML)
-	}
+	expect.Contains(t, c.Text, "\n> Bcc: all@victim.example\n>\n> <script>")
+	expect.NotContains(t, c.HTML, "<script")
+	expect.Contains(t, c.HTML, "Ann<br>Bcc")
 }
 
 func TestRender_RefusesALinkThatLeadsElsewhere(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/notify"
 )
 
@@ -88,10 +89,11 @@ func TestSMTP_BothFormsArriveAsTheyWereWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Text != p.Content.Text || m.HTML != p.Content.HTML || m.Subject != p.Content.Subject ||
-		m.From != "no-reply@gateway.example" {
-		t.Errorf("arrived: from %s, %q\n%s\n%s", m.From, m.Subject, m.Text, m.HTML)
-	}
+	in := expect.In(t, "arrived")
+	expect.Equal(in, m.Text, p.Content.Text)
+	expect.Equal(in, m.HTML, p.Content.HTML)
+	expect.Equal(in, m.Subject, p.Content.Subject)
+	expect.Equal(in, m.From, "no-reply@gateway.example")
 	if m.Code != "604213" || m.Link() != site.URL+"/sign-in?token=cagl_"+strings.Repeat("ab=", 60) {
 		t.Errorf("code %q, link %q", m.Code, m.Link())
 	}
@@ -210,9 +212,10 @@ func wantFailure(t *testing.T, err error, want notify.DeliveryError) { //nolint:
 	if !ok {
 		t.Fatalf("got %v, want a failure", err)
 	}
-	if got.Class != want.Class || got.Permanent != want.Permanent || got.Whole != want.Whole || got.Code != want.Code {
-		t.Errorf("got %+v (%v), want %+v", *got, got, want)
-	}
+	expect.Equal(t, got.Class, want.Class)
+	expect.Equal(t, got.Permanent, want.Permanent)
+	expect.Equal(t, got.Whole, want.Whole)
+	expect.Equal(t, got.Code, want.Code)
 	for _, secret := range []string{"canary", "token", "604213"} {
 		if strings.Contains(err.Error(), secret) {
 			t.Errorf("the failure tells %s: %v", secret, err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store/maildb"
@@ -32,10 +34,11 @@ func TestQueue_IsIdempotentByReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(waiting) != 1 || waiting[0].Count != 2 || waiting[0].Kind != "welcome" ||
-		time.Since(waiting[0].Oldest) > testTimeout {
-		t.Errorf("there wait %v, want two mails of kind welcome", waiting)
-	}
+	in := expect.In(t, "there wait")
+	require.Len(in, waiting, 1)
+	expect.Equal(in, waiting[0].Count, 2)
+	expect.Equal(in, waiting[0].Kind, "welcome")
+	expect.AtMost(in, time.Since(waiting[0].Oldest), testTimeout)
 }
 
 func TestQueue_StoresNeitherAddressNorTokenInTheClear(t *testing.T) {
@@ -92,9 +95,11 @@ func TestQueue_RecipientIsNotFlooded(t *testing.T) {
 	other := welcome("welcome/other")
 	other.To = "bob@buyer.example"
 	b.queue(t, shouted, other, signIn())
-	if s := b.state(t, "welcome/more"); s.LastError != maildb.MailCrowded || s.FailedAt.IsZero() || !s.Wiped {
-		t.Errorf("one too many is %+v, want it given up and wiped", s)
-	}
+	s := b.state(t, "welcome/more")
+	in := expect.In(t, "one too many")
+	expect.Equal(in, s.LastError, maildb.MailCrowded)
+	expect.False(in, s.FailedAt.IsZero())
+	expect.True(in, s.Wiped)
 	for _, reason := range []string{"welcome/29", "welcome/other", signInReason} {
 		if s := b.state(t, reason); !s.FailedAt.IsZero() || s.Wiped {
 			t.Errorf("%s is %+v, want it waiting", reason, s)

@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store"
@@ -107,13 +108,15 @@ func TestSender_SendsAMailAndWipesItsContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Code != code || m.Link() != site.URL+"/sign-in?token="+token || !strings.Contains(m.Text, " CE") {
-		t.Errorf("arrived: code %q, link %q, %s", m.Code, m.Link(), m.Text)
-	}
+	in := expect.In(t, "arrived")
+	expect.Equal(in, m.Code, code)
+	expect.Equal(in, m.Link(), site.URL+"/sign-in?token="+token)
+	expect.Contains(in, m.Text, " CE")
 	s := b.await(t, signInReason, "sent", sent)
-	if !s.Wiped || s.Attempts != 1 || s.LastError != "" || m.MessageID != "<"+s.ID.String()+"@gateway.example>" {
-		t.Errorf("the record says %+v, the Message-ID is %s", s, m.MessageID)
-	}
+	expect.True(t, s.Wiped)
+	expect.Equal(t, s.Attempts, 1)
+	expect.Equal(t, s.LastError, "")
+	expect.Equal(t, m.MessageID, "<"+s.ID.String()+"@gateway.example>")
 	if r, _ := results.Load("sign_in"); r != outbox.Sent {
 		t.Errorf("counted as %v", r)
 	}
@@ -141,10 +144,11 @@ func TestSender_MailsWaitWhileTheServerIsDown(t *testing.T) {
 	}
 	b.queue(t, signIn())
 	b.await(t, signInReason, "tried several times", func(s maildb.MailState) bool { return s.Attempts > 2 })
-	if s := b.state(t, signInReason); s.LastError != string(notify.ServerUnreachable) || s.Wiped ||
-		!s.FailedAt.IsZero() {
-		t.Errorf("while the server is down: %+v", s)
-	}
+	s := b.state(t, signInReason)
+	in := expect.In(t, "while the server is down")
+	expect.Equal(in, s.LastError, string(notify.ServerUnreachable))
+	expect.False(in, s.Wiped)
+	expect.True(in, s.FailedAt.IsZero())
 	box := catcher(t, mailbox.Options{Address: at})
 	if _, err := box.Await(b.ctx, address, 1); err != nil {
 		t.Fatal(err)
@@ -206,9 +210,11 @@ func TestSender_RetriesTemporaryRefusalsAndEndsOnPermanentOnes(t *testing.T) {
 		t.Errorf("the greylisted mail is %+v, want sent at the third attempt", s)
 	}
 	s := b.await(t, "welcome/gone", "given up", failed)
-	if s.LastError != string(notify.RecipientRefused) || s.Attempts != 1 || !s.Wiped || sent(s) {
-		t.Errorf("the refused mail is %+v", s)
-	}
+	in := expect.In(t, "the refused mail")
+	expect.Equal(in, s.LastError, string(notify.RecipientRefused))
+	expect.Equal(in, s.Attempts, 1)
+	expect.True(in, s.Wiped)
+	expect.False(in, sent(s), s)
 	if text := logged.String(); !strings.Contains(text, "SMTP reply 550") || strings.Contains(text, "buyer") {
 		t.Errorf("the log lacks the reply or holds an address: %s", text)
 	}
@@ -230,10 +236,11 @@ func TestSender_DropsAnExpiredLink(t *testing.T) {
 	}
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), o))
 	b.await(t, "welcome/1", "sent", sent)
-	if s := b.await(t, signInReason, "given up", failed); s.LastError != maildb.MailExpired || !s.Wiped ||
-		s.Attempts != 0 {
-		t.Errorf("the mail whose link is over is %+v", s)
-	}
+	s := b.await(t, signInReason, "given up", failed)
+	in := expect.In(t, "the mail whose link is over")
+	expect.Equal(in, s.LastError, maildb.MailExpired)
+	expect.True(in, s.Wiped)
+	expect.Equal(in, s.Attempts, 0)
 	if n := len(box.Mails()); n != 1 || expired.Load() != 1 {
 		t.Errorf("%d mails arrived and %d were counted as expired, want one each", n, expired.Load())
 	}
@@ -300,9 +307,11 @@ func TestSender_TakesOverAMailOfAWorkerThatDied(t *testing.T) {
 		b.store.GiveUpMail(b.ctx, claimed[0].ID, claimed[0].Attempt, "late")); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.state(t, signInReason); !sent(s) || failed(s) || s.LastError != "" {
-		t.Errorf("after the late words of the first worker: %+v", s)
-	}
+	s := b.state(t, signInReason)
+	in := expect.In(t, "after the late words of the first worker")
+	expect.True(in, sent(s), s)
+	expect.False(in, failed(s), s)
+	expect.Equal(in, s.LastError, "")
 }
 
 // forgetful is a database that is down when the first mails are sent.
@@ -333,10 +342,11 @@ func TestSender_MailSentTwiceHasOneMessageID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first := box.To(address)[0]; first.MessageID == "" || first.MessageID != second.MessageID ||
-		first.Text != second.Text {
-		t.Errorf("the two have the Message-IDs %s and %s", first.MessageID, second.MessageID)
-	}
+	first := box.To(address)[0]
+	in := expect.In(t, "the two have the Message-IDs")
+	expect.NotEqual(in, first.MessageID, "")
+	expect.Equal(in, first.MessageID, second.MessageID)
+	expect.Equal(in, first.Text, second.Text)
 	b.await(t, signInReason, "sent", sent)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 )
@@ -29,9 +30,9 @@ func incident(user account.UserID) outbox.Mail {
 func stopToken(t *testing.T, m *mailbox.Mail) string {
 	t.Helper()
 	link, err := url.Parse(strings.Trim(m.Header("List-Unsubscribe"), "<>"))
-	if err != nil || !strings.Contains(m.Text, link.String()) || link.Path != outbox.UnsubscribePath {
-		t.Fatalf("the link is %q, %v; the text says %s", link, err, m.Text)
-	}
+	require.NoError(t, err)
+	require.Contains(t, m.Text, link.String())
+	require.Equal(t, link.Path, outbox.UnsubscribePath)
 	return link.Query().Get("token")
 }
 
@@ -47,9 +48,10 @@ func TestUnsubscribeLink_NamesReaderAndTopicAndCannotBeForged(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := stopToken(t, &m)
-	if got, topic, ok := b.outbox.ReadUnsubscribe(token); !ok || got != user || topic != account.TopicIncidents {
-		t.Fatalf("the token is read as %s, %s, %t", got, topic, ok)
-	}
+	got, topic, ok := b.outbox.ReadUnsubscribe(token)
+	require.True(t, ok)
+	require.Equal(t, got, user)
+	require.Equal(t, topic, account.TopicIncidents)
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/messaging/support"
@@ -187,9 +189,11 @@ func TestTicket_ReopenedOneNotifiesTheOtherSide(t *testing.T) {
 	}
 	b.reply(t, supportdb.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: noon})
 	b.reply(t, supportdb.TicketReply{Number: made.Number, By: ticket.Operator, Reopen: true, At: noon})
-	if got := b.waiting(t); got["ticket_reopened"] != 1 || got["ticket_resolved"] != 1 || got["ticket_news"] != 2 {
-		t.Errorf("when staff resolved and reopened it there are %v", got)
-	}
+	got := b.waiting(t)
+	in := expect.In(t, "when staff resolved and reopened")
+	expect.Equal(in, got["ticket_reopened"], 1)
+	expect.Equal(in, got["ticket_resolved"], 1)
+	expect.Equal(in, got["ticket_news"], 2)
 }
 
 func TestFeedback_IsMailedToTheOperator(t *testing.T) {
@@ -226,10 +230,10 @@ func TestSupport_WithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
 	}); err != nil || became != supportdb.JoinedNow {
 		t.Errorf("the waitlist gives %v, %v", became, err)
 	}
-	if wishes, err := b.Store.ListWishes(b.ctx, supportdb.WishStatuses(), supportdb.WishID{}, 2); err != nil ||
-		len(wishes) != 1 || len(b.waiting(t)) != 0 {
-		t.Errorf("there are %v, %v", wishes, err)
-	}
+	wishes, err := b.Store.ListWishes(b.ctx, supportdb.WishStatuses(), supportdb.WishID{}, 2)
+	require.NoError(t, err)
+	expect.Len(t, wishes, 1)
+	expect.Empty(t, b.waiting(t))
 }
 
 // letters keeps the mails before they are encrypted.
@@ -269,10 +273,11 @@ func TestWish_AnswerLinksToItsWithdrawal(t *testing.T) {
 	for _, l := range kept.all {
 		switch m := l.Mail.(type) {
 		case notify.EnterpriseWish:
-			if text, err := json.Marshal(m); err != nil || strings.Contains(string(text), "buyer.example") ||
-				m.ID != w.ID.String() {
-				t.Errorf("the operator's mail is %s, %v", text, err)
-			}
+			text, err := json.Marshal(m)
+			in := expect.In(t, "the operator's mail")
+			require.NoError(in, err)
+			expect.NotContains(in, string(text), "buyer.example")
+			expect.Equal(in, m.ID, w.ID.String())
 		case notify.WishAnswered:
 			link = m.Link
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/ticket"
 )
 
@@ -107,11 +108,10 @@ func TestTicket_CategoryAndPriorityFollowFromTheEvidence(t *testing.T) {
 		"an outcome of none":   {unknown, ticket.Question, ticket.Low, ticket.Normal},
 	} {
 		about := c.evidence.Category()
-		if about != c.about || c.evidence.Priority(about, false) != c.free ||
-			c.evidence.Priority(about, true) != c.paid {
-			t.Errorf("%s is %s, %s on a free plan and %s on a paid one", name, about, c.evidence.Priority(about, false),
-				c.evidence.Priority(about, true))
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, about, c.about)
+		expect.Equal(in, c.evidence.Priority(about, false), c.free)
+		expect.Equal(in, c.evidence.Priority(about, true), c.paid)
 	}
 }
 
@@ -136,9 +136,11 @@ func TestTicket_PathsComeFromTheFaultTableAndTheEvidence(t *testing.T) {
 	if want := "chain_degraded door_key_day key_invalid rate_window"; strings.Join(got, " ") != want {
 		t.Errorf("the paths are %q, want %q", got, want)
 	}
-	if p := e.Paths()[2]; p.Code != -32001 || p.At != "/keys" || p.Steps[0] != fault.KeyInvalid.Entry().Steps[0] {
-		t.Errorf("the table's path is %+v", p)
-	}
+	p := e.Paths()[2]
+	in := expect.In(t, "the table's path")
+	expect.Equal(in, p.Code, -32001)
+	expect.Equal(in, p.At, "/keys")
+	expect.Equal(in, p.Steps[0], fault.KeyInvalid.Entry().Steps[0])
 	if none := (&ticket.Evidence{}).Paths(); none == nil || len(none) != 0 {
 		t.Errorf("without evidence: %v", none)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/facilitator"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -278,10 +279,11 @@ func TestFacilitator_GetsThePaymentAndItsOwnCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := <-got
-	if seen.path != "/v2/verify" || seen.user != "name" || seen.password != "word" || seen.body["x402Version"] != 2.0 ||
-		seen.body["paymentPayload"] == nil {
-		t.Errorf("it got %+v", seen)
-	}
+	expect.Equal(t, seen.path, "/v2/verify")
+	expect.Equal(t, seen.user, "name")
+	expect.Equal(t, seen.password, "word")
+	expect.Equal[any](t, seen.body["x402Version"], 2.0)
+	expect.NotEqual(t, seen.body["paymentPayload"], nil)
 }
 
 func TestFacilitator_InvalidAddressesAreRefusedWithoutRepeatingThem(t *testing.T) {

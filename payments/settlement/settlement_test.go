@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -140,9 +142,10 @@ func TestSettlement_SmallNeedsOneUpstreamAndLargeTwo(t *testing.T) {
 		if second == 1 { // the head of the one that lags
 			want.Depth, want.Final = 4, false
 		}
-		if got.Sight != x402.SightMined || f != want || f.BlockHash.IsZero() {
-			t.Errorf("%d: %+v, want %+v", amount, f, want)
-		}
+		in := expect.In(t, "%d", amount)
+		expect.Equal(in, got.Sight, x402.SightMined)
+		expect.Equal(in, f, want)
+		expect.False(in, f.BlockHash.IsZero())
 		if asked := s.servers[1].Count("eth_getTransactionReceipt"); asked != second {
 			t.Errorf("%d: the second upstream was asked %d times", amount, asked)
 		}
@@ -213,9 +216,11 @@ func TestSettlement_IsNotTakenAwayByOneUpstream(t *testing.T) {
 		t.Errorf("known by one: %+v, %v", got, err)
 	}
 	s.ledgers[1].Drop(paying.String())
-	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightNone || got.Alone {
-		t.Errorf("denied by both: %+v, %v", got, err)
-	}
+	got, err := s.Read(t.Context(), paying, expecting)
+	in := expect.In(t, "denied by both")
+	require.NoError(in, err)
+	expect.Equal(in, got.Sight, x402.SightNone)
+	expect.False(in, got.Alone)
 }
 
 // TestSettlement_OneUpstreamTakesNothingAwayWhileAnotherIsConfigured checks that an upstream at
@@ -237,10 +242,11 @@ func TestSettlement_OneUpstreamTakesNothingAwayWhileAnotherIsConfigured(t *testi
 				s.unreadable(t, name, settlement.StuckAlone)
 				continue
 			}
-			if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid >= small ||
-				!got.Alone {
-				t.Errorf("%s, the only one says: %+v, %v", name, got, err)
-			}
+			got, err := s.Read(t.Context(), paying, expecting)
+			in := expect.In(t, "%s, the only one", name)
+			require.NoError(in, err)
+			expect.Less(in, got.Finding(alice).Paid, small)
+			expect.True(in, got.Alone)
 		}
 	}
 	s := open(t, 2)
@@ -262,10 +268,11 @@ func TestSettlement_WaitsForUpstreamsThatLag(t *testing.T) {
 		t.Errorf("while the second has not come so far: %+v, %v", got, err)
 	}
 	s.ledgers[1].Grow(100, 90)
-	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightMined ||
-		got.Depth != 0 || got.Final {
-		t.Errorf("when it has: %+v, %v", got, err)
-	}
+	got, err := s.Read(t.Context(), paying, expecting)
+	require.NoError(t, err)
+	expect.Equal(t, got.Sight, x402.SightMined)
+	expect.Equal(t, got.Depth, 0)
+	expect.False(t, got.Final)
 }
 
 func TestSettlement_ReportsHowFarATransactionCame(t *testing.T) {
@@ -312,10 +319,10 @@ func TestSettlement_ReceiptOfANonCanonicalBlockCountsForNothing(t *testing.T) {
 	other.Fork(100)
 	other.Serve(s.servers[0])
 	s.servers[0].On("eth_getTransactionReceipt", testkit.Result(genuine.Receipt(paying.String())))
-	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightWaiting ||
-		len(got.Payments) != 0 {
-		t.Errorf("read %+v, %v", got, err)
-	}
+	got, err := s.Read(t.Context(), paying, expecting)
+	require.NoError(t, err)
+	expect.Equal(t, got.Sight, x402.SightWaiting)
+	expect.Empty(t, got.Payments)
 }
 
 func TestSettlement_ContradictoryAnswersAreNoReading(t *testing.T) {
@@ -379,10 +386,12 @@ func TestSettlement_NodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
 	s := open(t, 1)
 	s.pay(transfer(small))
 	s.ledgers[0].Grow(110, 105)
-	if got, err := s.Read(t.Context(), paying, expecting); err != nil || !got.Final || got.Finalized != 105 ||
-		got.FinalizedTime != 1 {
-		t.Errorf("with one: %+v, %v", got, err)
-	}
+	got, err := s.Read(t.Context(), paying, expecting)
+	in := expect.In(t, "with one")
+	require.NoError(in, err)
+	expect.True(in, got.Final)
+	expect.Equal(in, got.Finalized, 105)
+	expect.Equal(in, got.FinalizedTime, 1)
 	genuine := s.ledgers[0]
 	s.servers[0].On("eth_getBlockByNumber", testkit.ResultOf(func(r testkit.Request) any {
 		if strings.Contains(string(r.Params), "finalized") {
@@ -390,9 +399,11 @@ func TestSettlement_NodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
 		}
 		return genuine.Block("0x64")
 	}))
-	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Final || got.Sight != x402.SightMined {
-		t.Errorf("without: %+v, %v", got, err)
-	}
+	got, err = s.Read(t.Context(), paying, expecting)
+	in = expect.In(t, "without")
+	require.NoError(in, err)
+	expect.False(in, got.Final)
+	expect.Equal(in, got.Sight, x402.SightMined)
 }
 
 func TestSettlement_LargePaymentsOfContractWalletsNeedTwoUpstreams(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/payments/facilitator"
 	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -74,10 +75,9 @@ func TestPayment_OutcomesAreCounted(t *testing.T) {
 		stock.Granted, stock.Again, stock.NotGranted, stock.Unknown, stock.Again, stock.Refused, stock.Failed,
 		stock.Failed, stock.Refused,
 	}
-	if len(counted) != len(want)+30 || !slices.Equal(counted[:len(want)], want) ||
-		counted[len(counted)-1] != stock.Limited {
-		t.Errorf("counted %v, want %v, more of again, and limited ones at last", counted, want)
-	}
+	require.Len(t, counted, len(want)+30)
+	expect.EqualSlices(t, counted[:len(want)], want)
+	expect.Equal(t, counted[len(counted)-1], stock.Limited)
 	for _, outcome := range counted {
 		if !slices.Contains(stock.Outcomes(), outcome) {
 			t.Errorf("%q is not among the outcomes", outcome)
@@ -249,10 +249,10 @@ func TestPayment_TwoInOneTransactionAreGrantedOnce(t *testing.T) {
 	}
 	b.works(sale)
 	told, err := b.store.SettlementHistory(t.Context(), sale.Settlement.ID)
-	if err != nil || len(told) != 2 || !strings.Contains(told[1].Words, "0x02") ||
-		!strings.Contains(told[1].Words, "54000 atomic units") {
-		t.Errorf("the history is %+v, %v", told, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, told, 2)
+	expect.Contains(t, told[1].Words, "0x02")
+	expect.Contains(t, told[1].Words, "54000 atomic units")
 	b.requests(2, 2)
 }
 

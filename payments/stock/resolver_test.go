@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
@@ -163,9 +165,10 @@ func TestResolver_UnusedAuthorizationIsVoidOnlyPastItsFinalEnd(t *testing.T) {
 	}
 	l.set(func(l *ledger) { l.final = end })
 	b.sweep(s)
-	if state := b.state(p); state != "failed" || l.asks != 2 || l.ranges != 0 {
-		t.Errorf("it is %s, asked %d times", state, l.asks)
-	}
+	state := b.state(p)
+	expect.Equal(t, state, "failed")
+	expect.Equal(t, l.asks, 2)
+	expect.Equal(t, l.ranges, 0)
 	_, refusal := b.pay(p)
 	b.refusedAs("presented again", refusal, fault.PaymentRequired, "Sign another")
 	b.requests(1, 1)
@@ -297,10 +300,11 @@ func TestResolver_LeavesAPaymentThatIsBeingGranted(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	b.works(sale)
-	if a, err := b.store.FindAuthorization(t.Context(), idOf(b.Terms, p)); err != nil || a.Closed ||
-		len(l.watched) != 0 {
-		t.Errorf("it was swept before its grant: %+v, %v", a, l.watched)
-	}
+	a, err := b.store.FindAuthorization(t.Context(), idOf(b.Terms, p))
+	in := expect.In(t, "it was swept before its grant")
+	require.NoError(in, err)
+	expect.False(in, a.Closed)
+	expect.Empty(in, l.watched)
 }
 
 // granting is a granter that calls first before it grants.

@@ -16,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/payments/facilitator"
 	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -109,9 +111,9 @@ func TestResolver_FindsAPaymentWithALostAnswerOnTheRealToken(t *testing.T) {
 		}
 		b.sweep(s)
 	}
-	if len(watched) != 1 || watched[0].Payer != p.From || watched[0].Tx.IsZero() {
-		t.Errorf("watched are %v", watched)
-	}
+	require.Len(t, watched, 1)
+	expect.Equal(t, watched[0].Payer, p.From)
+	expect.False(t, watched[0].Tx.IsZero())
 	box.Facilitator().TroubleAfter(sandbox.Trouble{})
 	_, refusal = b.pay(p)
 	b.refusedAs("presented again", refusal, fault.SettlementRedeemed, watched[0].Tx.String())

@@ -21,6 +21,8 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/netlimit"
@@ -196,18 +198,18 @@ func (b *till) works(s stock.Sale) {
 	if refusal != nil || subject.Tier != plan.Cheap {
 		b.t.Errorf("the credential is of %+v, %v", subject, refusal)
 	}
-	if s.Settlement.Deal.Units != plan.UnitsPerPayment || s.Settlement.Tx != paidIn ||
-		s.Settlement.Deal.Net+s.Settlement.Deal.VAT != 54_000 {
-		b.t.Errorf("granted %+v", s.Settlement)
-	}
+	expect.Equal(b.t, s.Settlement.Deal.Units, plan.UnitsPerPayment)
+	expect.Equal(b.t, s.Settlement.Tx, paidIn)
+	expect.Equal(b.t, s.Settlement.Deal.Net+s.Settlement.Deal.VAT, 54_000)
 }
 
 // refusedAs checks the reason and the message of a refusal.
 func (b *till) refusedAs(what string, f *fault.Error, reason fault.Reason, says string) {
 	b.t.Helper()
-	if f == nil || f.Reason != reason || !strings.Contains(f.Message, says) {
-		b.t.Errorf("%s: %v, want %s with %q", what, f, reason, says)
-	}
+	in := expect.In(b.t, "%s", what)
+	require.NotNil(in, f)
+	expect.Equal(in, f.Reason, reason)
+	expect.Contains(in, f.Message, says)
 }
 
 // requests checks the number of requests to the facilitator.

@@ -1,10 +1,11 @@
 package x402
 
 import (
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -40,9 +41,10 @@ func TestJudge_AcceptsGoodPaymentsAndSaysWhatIsWrongWithOthers(t *testing.T) {
 		"unknown":                      {SightNone, Finding{}, plan.Balanced, StageRefused, WhyUnknown},
 	} {
 		v, err := terms.Judge(c.sight, c.found, c.tier, "US", noon)
-		if err != nil || v.Stage != c.stage || v.Why != c.why {
-			t.Errorf("%s: %+v, %v", name, v, err)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		expect.Equal(in, v.Stage, c.stage)
+		expect.Equal(in, v.Why, c.why)
 		if payable := c.stage == StagePayable; payable != (v.Deal.Units > 0) || payable == (v.Words != "") {
 			t.Errorf("%s: %d units, %q", name, v.Deal.Units, v.Words)
 		}
@@ -89,7 +91,7 @@ func TestJudge_KnowsNoOtherTiersAndSights(t *testing.T) {
 func TestJudge_NamesTheAmountThatOneUpstreamMayConfirm(t *testing.T) {
 	t.Parallel()
 	v, err := terms.Judge(SightMined, found(89_999, 2), plan.Balanced, "US", noon)
-	if err != nil || !strings.Contains(v.Words, "89999") || !strings.Contains(v.Words, "90000") {
-		t.Errorf("%q, %v", v.Words, err)
-	}
+	require.NoError(t, err)
+	expect.Contains(t, v.Words, "89999")
+	expect.Contains(t, v.Words, "90000")
 }

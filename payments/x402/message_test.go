@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
@@ -32,9 +34,9 @@ func TestIssueTimes_AreThoseOfTheMenusOfAWhile(t *testing.T) {
 	for minute := range 60 {
 		now := time.Date(2026, 11, 23, 12, minute, 1, 0, time.UTC)
 		all := x402.IssueTimes(now, x402.MessageLife)
-		if len(all) != 7 || !all[0].Equal(now.Truncate(10*time.Minute)) || now.Sub(all[6]) < x402.MessageLife {
-			t.Errorf("%s: %v", now, all)
-		}
+		require.Len(t, all, 7)
+		expect.True(t, all[0].Equal(now.Truncate(10*time.Minute)), all[0])
+		expect.AtLeast(t, now.Sub(all[6]), x402.MessageLife)
 	}
 	if at, ok := x402.ParseIssueTime("2026-11-23T12:47:03Z"); !ok || at.Second() != 3 {
 		t.Errorf("read %s, %t", at, ok)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 )
@@ -59,10 +61,12 @@ func TestPayload_OfStockClientsIsReadAndSignedByItsPayer(t *testing.T) {
 		if wrong != "" {
 			t.Fatalf("%s: %s", name, wrong)
 		}
-		if p.From != address(t, paidBy) || p.To != q.Terms.PayTo || p.Value != 54_000 ||
-			p.Offer.Tier.Tier != plan.Cheap || p.Version != version {
-			t.Errorf("%s was read as %+v", name, p)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, p.From, address(t, paidBy))
+		expect.Equal(in, p.To, q.Terms.PayTo)
+		expect.Equal(in, p.Value, 54_000)
+		expect.Equal(in, p.Offer.Tier.Tier, plan.Cheap)
+		expect.Equal(in, p.Version, version)
 		if by, err := wallet.RecoverHash(p.Digest(q.Terms, usdCoin), p.Signature); err != nil || by != p.From {
 			t.Errorf("%s is signed by %s, %v", name, by, err)
 		}
@@ -93,16 +97,17 @@ func TestPayload_FacilitatorIsAskedInItsVersionOverOurOwnTerms(t *testing.T) {
 		if version == x402.Version1 {
 			amount, network = "maxAmountRequired", "base"
 		}
-		if request.Version != version || request.Requirements[amount] != "54000" ||
-			request.Requirements["network"] != network {
-			t.Errorf("%s is asked as %s", name, body)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, request.Version, version, body)
+		expect.Equal[any](in, request.Requirements[amount], "54000", body)
+		expect.Equal[any](in, request.Requirements["network"], network, body)
 		// The request for the facilitator repeats what the client sent.
 		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
-		if wrong != "" || again.Nonce != p.Nonce || string(again.Signature) != string(p.Signature) ||
-			again.ValidBefore != p.ValidBefore {
-			t.Errorf("%s is passed on as %s: %s", name, request.Payment, wrong)
-		}
+		in = expect.In(t, "%s is passed", name)
+		expect.Equal(in, wrong, "", request.Payment)
+		expect.Equal(in, again.Nonce, p.Nonce, request.Payment)
+		expect.Equal(in, string(again.Signature), string(p.Signature), request.Payment)
+		expect.Equal(in, again.ValidBefore, p.ValidBefore, request.Payment)
 	}
 }
 
@@ -192,9 +197,10 @@ func TestQuote_OffersTheRequestedTierFirstAndTaxesByCountry(t *testing.T) {
 		q := laneQuote(t, c.asked, c.country)
 		for i, o := range q.Offers {
 			deal, enough := x402.Price(o.Amount, o.Tier, c.country)
-			if o.Amount != c.want[i] || !enough || deal.Units != plan.UnitsPerPayment {
-				t.Errorf("%s in %q: offer %d is %d, which buys %d", c.asked, c.country, i, o.Amount, deal.Units)
-			}
+			in := expect.In(t, "%s in %q: offer %d", c.asked, c.country, i)
+			expect.Equal(in, o.Amount, c.want[i])
+			require.True(in, enough)
+			expect.Equal(in, deal.Units, plan.UnitsPerPayment)
 		}
 	}
 }
@@ -218,9 +224,11 @@ func TestPayload_OfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
 	} {
 		q := laneQuote(t, c.asked, "")
 		p, wrong := q.ReadPayload(x402.Version1, changed(t, "x402-fetch", `"value":"54000"`, `"value":"`+c.paid+`"`))
-		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") ||
-			(wrong != "" && !strings.Contains(wrong, "no offer's amount")) {
-			t.Errorf("asked for %q and paid %s: %s, %q, want %q", c.asked, c.paid, p.Offer.Tier.Tier, wrong, c.want)
+		in := expect.In(t, "asked for %q and paid %s", c.asked, c.paid)
+		expect.Equal(in, p.Offer.Tier.Tier, c.want)
+		expect.Equal(in, wrong == "", c.want != "")
+		if wrong != "" {
+			expect.Contains(in, wrong, "no offer's amount")
 		}
 	}
 }
@@ -251,10 +259,11 @@ func TestPayload_OfVersion2IsForWhatItAccepted(t *testing.T) {
 		}
 		document = []byte(strings.Replace(string(document), `"tier":"cheap"`, `"tier":"`+c.tier+`"`, 1))
 		p, wrong := q.ReadPayload(x402.Version2, base64.StdEncoding.EncodeToString(document))
-		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") ||
-			(wrong != "" && !strings.Contains(wrong, "no offer of now")) {
-			t.Errorf("accepted %s of %q in %q: %s, %q, want %q", c.amount, c.tier, c.country, p.Offer.Tier.Tier, wrong,
-				c.want)
+		in := expect.In(t, "accepted %s of %q in %q", c.amount, c.tier, c.country)
+		expect.Equal(in, p.Offer.Tier.Tier, c.want)
+		expect.Equal(in, wrong == "", c.want != "")
+		if wrong != "" {
+			expect.Contains(in, wrong, "no offer of now")
 		}
 	}
 }
@@ -286,9 +295,8 @@ func FuzzReadPayload(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
-		if wrong != "" || again.Digest(q.Terms, usdCoin) != p.Digest(q.Terms, usdCoin) ||
-			string(again.Signature) != string(p.Signature) {
-			t.Errorf("%s is passed on as %s: %s", document, request.Payment, wrong)
-		}
+		expect.Equal(t, wrong, "", document, request.Payment)
+		expect.Equal(t, again.Digest(q.Terms, usdCoin), p.Digest(q.Terms, usdCoin), document, request.Payment)
+		expect.Equal(t, string(again.Signature), string(p.Signature), document, request.Payment)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
@@ -312,9 +313,9 @@ func TestABI_ContractsAreReadFromIt(t *testing.T) {
 	if list := strings.Join(got, " "); list != "fill((address,bytes)[2][]) old()" {
 		t.Errorf("the functions are %s", list)
 	}
-	if !c.Receive || !c.Fallback || c.Payable {
-		t.Errorf("receive %v, fallback %v, payable %v", c.Receive, c.Fallback, c.Payable)
-	}
+	expect.True(t, c.Receive)
+	expect.True(t, c.Fallback)
+	expect.False(t, c.Payable)
 	orders := c.Functions[0].Inputs[0]
 	if orders.Name != "orders" || orders.Type.Elem.Elem.Fields[1].Name != "data" {
 		t.Errorf("the names are lost: %+v", orders)

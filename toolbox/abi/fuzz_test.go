@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
@@ -105,9 +106,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		encoded := abi.Encode(args)
 		decoded, err := fn.Decode(encoded)
-		if err != nil || shown(t, decoded) != shown(t, args) || !bytes.Equal(abi.Encode(decoded), encoded) {
-			t.Fatalf("%s: %x is encoded as %x, which reads as %v, %v", fn.Signature(), data, encoded, decoded, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, shown(t, decoded), shown(t, args), data)
+		require.EqualSlices(t, abi.Encode(decoded), encoded, data)
 		theirs, err := asGeth(t, fn, data)
 		if err == nil && !bytes.Equal(theirs, encoded) {
 			t.Fatalf("%s: %x is %x to us and %x to go-ethereum", fn.Signature(), data, encoded, theirs)

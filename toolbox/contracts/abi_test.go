@@ -12,6 +12,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/node"
@@ -38,19 +40,25 @@ func TestContract_VerifiedComesWithItsABI(t *testing.T) {
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
 	a, kept := h.abi(t)
-	if !a.Verified || *a.Name != "Token" || *a.Match != "exact_match" || a.Source != "sourcify" ||
-		a.Address.Checksummed() != checksummed(token) ||
-		a.Chain != chain.EthMainnet || len(a.ABI) != 1 || *a.ABIAddress != a.Address || a.Proxy != nil ||
-		a.Implementation != nil || a.Note != "" {
-		t.Errorf("gave %+v", a)
-	}
+	require.True(t, a.Verified)
+	expect.Equal(t, *a.Name, "Token")
+	expect.Equal(t, *a.Match, "exact_match")
+	expect.Equal(t, a.Source, "sourcify")
+	expect.Equal(t, a.Address.Checksummed(), checksummed(token))
+	expect.Equal(t, a.Chain, chain.EthMainnet)
+	expect.Len(t, a.ABI, 1)
+	expect.Equal(t, *a.ABIAddress, a.Address)
+	expect.Nil(t, a.Proxy)
+	expect.Nil(t, a.Implementation)
+	expect.Equal(t, a.Note, "")
 	if kept != 24*time.Hour {
 		t.Errorf("it is kept for %s", kept)
 	}
 	again, _ := h.abi(t)
-	if h.sourcify.requests() != 1 || len(again.ABI) != 1 || string(again.ABI[0]) != string(a.ABI[0]) {
-		t.Errorf("asked again, it gave %+v after %d requests of Sourcify", again, h.sourcify.requests())
-	}
+	in := expect.In(t, "asked again")
+	expect.Equal(in, h.sourcify.requests(), 1)
+	require.Len(in, again.ABI, 1)
+	expect.Equal(in, string(again.ABI[0]), string(a.ABI[0]))
 }
 
 func TestProxy_ComesWithTheABIOfItsImplementation(t *testing.T) {
@@ -100,12 +108,14 @@ func TestProxy_ComesWithTheABIOfItsImplementation(t *testing.T) {
 			h.verified(logic, "Logic", tokenABI, notAProxy)
 			c.script(h)
 			a, kept := h.abi(t)
-			if !a.Verified || *a.Name != "Logic" || *a.Proxy != c.kind ||
-				a.Implementation.Checksummed() != checksummed(logic) || *a.ABIAddress != *a.Implementation ||
-				!strings.Contains(string(a.ABI[0]), "transfer") || a.Note != "The ABI is the implementation's." ||
-				kept != 24*time.Hour {
-				t.Errorf("gave %+v, kept for %s", a, kept)
-			}
+			require.True(t, a.Verified)
+			expect.Equal(t, *a.Name, "Logic")
+			expect.Equal(t, *a.Proxy, c.kind)
+			expect.Equal(t, a.Implementation.Checksummed(), checksummed(logic))
+			expect.Equal(t, *a.ABIAddress, *a.Implementation)
+			expect.Contains(t, string(a.ABI[0]), "transfer")
+			expect.Equal(t, a.Note, "The ABI is the implementation's.")
+			expect.Equal(t, kept, 24*time.Hour)
 		})
 	}
 }
@@ -143,9 +153,10 @@ func TestProxy_OtherContractsAreNotTakenForOne(t *testing.T) {
 			h := setup(t)
 			h.verified(token, "Token", tokenABI, notAProxy)
 			script(h)
-			if a, _ := h.abi(t); *a.Name != "Token" || a.Proxy != nil || a.Implementation != nil {
-				t.Errorf("gave %+v", a)
-			}
+			a, _ := h.abi(t)
+			expect.Equal(t, *a.Name, "Token")
+			expect.Nil(t, a.Proxy)
+			expect.Nil(t, a.Implementation)
 		})
 	}
 }
@@ -158,11 +169,12 @@ func TestDiamond_ComesWithItsFacets(t *testing.T) {
 			`{"isProxy":true,"proxyType":"DiamondProxy","implementations":[{"address":%q,"name":"A"},{"address":%q}]}`,
 			logic, clone))
 	a, _ := h.abi(t)
-	if *a.Name != "Diamond" || *a.Proxy != "DiamondProxy" || a.Implementation != nil || len(a.Facets) != 2 ||
-		a.Facets[1].Checksummed() != checksummed(clone) ||
-		!strings.Contains(a.Note, "ask for the ABI of each") {
-		t.Errorf("gave %+v", a)
-	}
+	expect.Equal(t, *a.Name, "Diamond")
+	expect.Equal(t, *a.Proxy, "DiamondProxy")
+	expect.Nil(t, a.Implementation)
+	require.Len(t, a.Facets, 2)
+	expect.Equal(t, a.Facets[1].Checksummed(), checksummed(clone))
+	expect.Contains(t, a.Note, "ask for the ABI of each")
 }
 
 func TestContract_UnverifiedSaysWhatToDo(t *testing.T) {
@@ -215,11 +227,15 @@ func TestContract_UnverifiedSaysWhatToDo(t *testing.T) {
 			h.unverified(logic)
 			c.script(h)
 			a, kept := h.abi(t)
-			if a.Verified != c.verified || !strings.HasPrefix(a.Note, c.note) || kept != c.kept {
-				t.Errorf("gave %+v, kept for %s", a, kept)
-			}
-			if !a.Verified && (a.ABI != nil || a.Name != nil || a.Match != nil || a.ABIAddress != nil) {
-				t.Errorf("what is not verified has %+v", a)
+			expect.Equal(t, a.Verified, c.verified)
+			expect.HasPrefix(t, a.Note, c.note)
+			expect.Equal(t, kept, c.kept)
+			if !a.Verified {
+				in := expect.In(t, "what is not verified")
+				expect.Nil(in, a.ABI)
+				expect.Nil(in, a.Name)
+				expect.Nil(in, a.Match)
+				expect.Nil(in, a.ABIAddress)
 			}
 		})
 	}

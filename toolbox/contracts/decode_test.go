@@ -13,6 +13,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/abi"
 	"github.com/chainaccess/gateway/toolbox/contracts"
@@ -154,10 +156,10 @@ func TestDecode_DiamondCallIsReadByTheFacetThatHasIt(t *testing.T) {
 			logic, clone))
 	h.verified(logic, "Facet", tokenABI, notAProxy)
 	h.chain.returns(token, "0xcdffacc6a9059cbb"+strings.Repeat("0", 56), logic)
-	if d, _ := h.decoded(t, call("a9059cbb", who, "1")); *d.Function != "transfer(address,uint256)" || d.Guess ||
-		d.ABIAddress.Checksummed() != checksummed(logic) {
-		t.Errorf("gave %s", shown(t, d))
-	}
+	d, _ := h.decoded(t, call("a9059cbb", who, "1"))
+	expect.Equal(t, *d.Function, "transfer(address,uint256)")
+	expect.False(t, d.Guess)
+	expect.Equal(t, d.ABIAddress.Checksummed(), checksummed(logic))
 	h.known("12345678", "null")
 	if d, _ := h.decoded(t, call("12345678")); *d.Function != "fallback()" { // the call of facetAddress reverts
 		t.Errorf("a selector of no facet gave %s", shown(t, d))
@@ -203,10 +205,10 @@ func TestDecode_NonStandardLayoutIsReadAndReported(t *testing.T) {
 		!strings.HasPrefix(d.Note, "3 bytes follow the last argument") {
 		t.Errorf("bytes behind gave %s", shown(t, d))
 	}
-	if d, _ := h.decoded(t, call(f, "40", "0", "2", "6869.")); d.TrailingData != "" ||
-		!strings.Contains(d.Note, "laid out in another way") || d.Args[0].Value != "hi" {
-		t.Errorf("a gap gave %s", shown(t, d))
-	}
+	d, _ := h.decoded(t, call(f, "40", "0", "2", "6869."))
+	expect.Equal(t, d.TrailingData, "")
+	expect.Contains(t, d.Note, "laid out in another way")
+	expect.Equal[any](t, d.Args[0].Value, "hi")
 }
 
 func TestDecode_DataThatDoesNotFitIsRefusedWithWhatIsWrong(t *testing.T) {
@@ -227,9 +229,10 @@ func TestDecode_DataThatDoesNotFitIsRefusedWithWhatIsWrong(t *testing.T) {
 	} {
 		d, _, err := h.decode(t, data)
 		refusal, ok := errors.AsType[*fault.Error](err)
-		if !ok || refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, want) {
-			t.Errorf("%s gave %s, %v; want a refusal with %q", data, shown(t, d), err, want)
-		}
+		in := expect.In(t, "%s", data)
+		require.True(in, ok, d, err)
+		expect.Equal(in, refusal.Reason, fault.FieldRefused)
+		expect.Contains(in, refusal.Message, want)
 	}
 }
 
@@ -257,9 +260,11 @@ func TestDecode_DataWithoutASelectorIsATransferOrAFallback(t *testing.T) {
 		if d.Function != nil {
 			function = *d.Function
 		}
-		if function != c.function || d.Selector != nil || !strings.Contains(d.Note, c.note) || d.Args == nil {
-			t.Errorf("%q with %s gave %s", c.data, c.abi, shown(t, d))
-		}
+		in := expect.In(t, "%q with %s", c.data, c.abi)
+		expect.Equal(in, function, c.function)
+		expect.Nil(in, d.Selector)
+		expect.Contains(in, d.Note, c.note)
+		expect.NotNil(in, d.Args)
 		if c.data != "" && shown(t, d.Args) != `[{"name":"","type":"bytes3","value":"0x010203","dynamic":false}]` {
 			t.Errorf("its arguments are %s", shown(t, d.Args))
 		}
@@ -423,10 +428,12 @@ func TestDecode_UnknownCallIsExplainedInWords(t *testing.T) {
 		}
 		args := `[{"name":"","type":"bytes32","value":"0x` + strings.Repeat("0", 63) +
 			`1","dynamic":false},{"name":"","type":"bytes1","value":"0xff","dynamic":false}]`
-		if function != c.function || !strings.Contains(d.Note, c.note) || shown(t, d.Args) != args ||
-			kept != 5*time.Minute || d.Guess {
-			t.Errorf("%s with %s gave %s, kept for %s", c.entries, c.abi, shown(t, d), kept)
-		}
+		in := expect.In(t, "%s with %s", c.entries, c.abi)
+		expect.Equal(in, function, c.function)
+		expect.Contains(in, d.Note, c.note)
+		expect.Equal(in, shown(t, d.Args), args)
+		expect.Equal(in, kept, 5*time.Minute)
+		expect.False(in, d.Guess)
 	}
 }
 
@@ -451,10 +458,10 @@ func TestDecode_FailingSignatureDatabaseIsNeverReportedAsKnowingNone(t *testing.
 			h.unverified(token)
 			h.names.on("/signature-database/v1/lookup?function=0x12345678&filter=true", handler)
 			d, _, err := h.decode(t, call("12345678", "1"))
-			if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.NoUpstream ||
-				refusal.RetryAfter == 0 {
-				t.Errorf("gave %s, %v", shown(t, d), err)
-			}
+			refusal, ok := errors.AsType[*fault.Error](err)
+			require.True(t, ok, d, err)
+			expect.Equal(t, refusal.Reason, fault.NoUpstream)
+			expect.NotEqual(t, refusal.RetryAfter, 0)
 		})
 	}
 }

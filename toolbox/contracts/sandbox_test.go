@@ -14,6 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/cache"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -92,10 +94,11 @@ func TestSandbox_ContractsAreFoundOnTheirChain(t *testing.T) {
 	}
 	box.Sourcify().Trouble(sandbox.Trouble{Status: http.StatusTooManyRequests, Retry: "7"})
 	_, _, err := s.ABI(t.Context(), chain.BaseMainnet, wallet.Address(sandbox.Overloads))
-	if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.NoUpstream ||
-		refusal.RetryAfter != 7*time.Second {
-		t.Errorf("while Sourcify is asked too often: %v", err)
-	}
+	refusal, ok := errors.AsType[*fault.Error](err)
+	in := expect.In(t, "while Sourcify is asked too often")
+	require.True(in, ok, err)
+	expect.Equal(in, refusal.Reason, fault.NoUpstream)
+	expect.Equal(in, refusal.RetryAfter, 7*time.Second)
 }
 
 func TestSandbox_CallsAreDecoded(t *testing.T) {
@@ -139,8 +142,9 @@ func TestSandbox_CallsAreDecoded(t *testing.T) {
 		if d.Function != nil {
 			function, source = *d.Function, *d.Source
 		}
-		if function != c.function || source != c.source || !strings.Contains(shown(t, d.Args), c.args) {
-			t.Errorf("%s with %s gave %s", c.at, c.data, shown(t, d))
-		}
+		in := expect.In(t, "%s with %s", c.at, c.data)
+		expect.Equal(in, function, c.function)
+		expect.Equal(in, source, c.source)
+		expect.Contains(in, shown(t, d.Args), c.args)
 	}
 }

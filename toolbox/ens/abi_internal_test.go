@@ -9,6 +9,9 @@ import (
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // pack encodes with go-ethereum: the types of a signature's arguments, and values of Go types.
@@ -75,20 +78,23 @@ func TestEncoding_IsThatOfSolidity(t *testing.T) {
 	}
 	l, ok := readLookup(pack(t, "address string[] bytes bytes4 bytes", address, []string{"a", "b"}, long,
 		[4]byte{1, 2, 3, 4}, []byte("extra")))
-	if !ok || common.Address(l.sender) != address || strings.Join(l.urls, " ") != "a b" || !bytes.Equal(l.data, long) ||
-		l.callback != (selector{1, 2, 3, 4}) ||
-		string(l.extra) != "extra" {
-		t.Errorf("the lookup was read as %+v, %v", l, ok)
-	}
+	require.True(t, ok)
+	expect.Equal(t, common.Address(l.sender), address)
+	expect.Equal(t, strings.Join(l.urls, " "), "a b")
+	expect.EqualSlices(t, l.data, long)
+	expect.Equal(t, l.callback, selector{1, 2, 3, 4})
+	expect.Equal(t, string(l.extra), "extra")
 	batch := encoded(pack(t, "tuple[]", []request{{address, []string{"a"}, long}, {common.Address{}, nil, nil}}))
 	n, items, ok := batch.list(0)
 	if !ok || n != 2 {
 		t.Fatalf("the batch has %d items, %v", n, ok)
 	}
 	l, ok = readRequest(items, 0)
-	if !ok || common.Address(l.sender) != address || strings.Join(l.urls, " ") != "a" || !bytes.Equal(l.data, long) {
-		t.Errorf("the first request was read as %+v, %v", l, ok)
-	}
+	in := expect.In(t, "the first request")
+	require.True(in, ok)
+	expect.Equal(in, common.Address(l.sender), address)
+	expect.Equal(in, strings.Join(l.urls, " "), "a")
+	expect.EqualSlices(in, l.data, long)
 }
 
 // Offsets and lengths that point outside the data, or overflow.
@@ -145,10 +151,11 @@ func TestDecoding_OffsetsToTheSamePlaceCostNothing(t *testing.T) {
 	copy(e[2*32:], number(len(e)-size-32).words)
 	copy(e[4*32:], number(len(e)-size-32).words)
 	l, ok := readLookup(e)
-	if !ok || len(l.urls) != maxURLs || len(l.urls[0]) != size || &l.data[0] != &e[len(e)-size] ||
-		&l.extra[0] != &l.data[0] {
-		t.Errorf("%d URLs, %d bytes of data, %v", len(l.urls), len(l.data), ok)
-	}
+	require.True(t, ok)
+	require.Len(t, l.urls, maxURLs)
+	expect.Len(t, l.urls[0], size)
+	expect.Equal(t, &l.data[0], &e[len(e)-size])
+	expect.Equal(t, &l.extra[0], &l.data[0])
 }
 
 func FuzzReadLookup(f *testing.F) {
@@ -175,7 +182,7 @@ func FuzzReadLookup(f *testing.F) {
 
 func bounded(t *testing.T, l *lookup, data []byte) {
 	t.Helper()
-	if len(l.urls) > maxURLs || len(l.data) > len(data) || len(l.extra) > len(data) {
-		t.Fatalf("%d URLs, %d bytes of data and %d more out of %d", len(l.urls), len(l.data), len(l.extra), len(data))
-	}
+	require.AtMost(t, len(l.urls), maxURLs, l.urls)
+	require.AtMost(t, len(l.data), len(data), l.data)
+	require.AtMost(t, len(l.extra), len(data), l.extra)
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/chainaccess/gateway/internal/egress"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // callback returns the call of the chain after a gateway's answer.
@@ -43,13 +45,14 @@ func TestCCIP_AsksTheLookupsGateway(t *testing.T) {
 		n, chain := names(t, g, reverts(offchain(t, universal, []string{c.url}, []byte{0xda, 0x7a})),
 			gives(resolved(t, pack(t, "address", holder))))
 		got, err := n.Resolve(t.Context(), "a.eth")
-		if err != nil || !got.Resolved || *got.Address != *address(holder) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-		if len(g.asked) != 1 || g.asked[0].URL != c.asks || string(g.asked[0].Body) != c.body ||
-			(g.asked[0].Body == nil) != (c.body == "") {
-			t.Errorf("%s: asked %+v", name, g.asked)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		require.True(in, got.Resolved)
+		expect.Equal(in, *got.Address, *address(holder))
+		require.Len(in, g.asked, 1)
+		expect.Equal(in, g.asked[0].URL, c.asks)
+		expect.Equal(in, string(g.asked[0].Body), c.body)
+		expect.Equal(in, g.asked[0].Body == nil, c.body == "")
 		if want := callback(t, []byte{0xa1, 0x15, 0xe4}); !bytes.Equal(chain.asked[1], want) {
 			t.Errorf("%s: called back with %x, want %x", name, chain.asked[1], want)
 		}
@@ -346,10 +349,11 @@ func TestCCIP_ExpiredTimeIsReported(t *testing.T) {
 			return egress.Answer{}, context.Canceled
 		}}
 		n, _ := names(t, g, reverts(lookup))
-		if _, err := n.Resolve(ctx, "a.eth"); !errors.Is(err, context.Canceled) || errors.As(err, new(*fault.Error)) ||
-			len(g.asked) != 1 {
-			t.Errorf("%s: %v after %s", name, err, g.urls())
-		}
+		_, err := n.Resolve(ctx, "a.eth")
+		in := expect.In(t, "%s", name)
+		expect.ErrorIs(in, err, context.Canceled)
+		expect.False(in, errors.As(err, new(*fault.Error)), err)
+		expect.Len(in, g.asked, 1)
 	}
 }
 

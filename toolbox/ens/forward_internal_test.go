@@ -14,6 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
@@ -94,9 +96,12 @@ func TestResolve_NameWithoutAnAddressIsAnAnswer(t *testing.T) {
 	} {
 		n, _ := names(t, nil, c.step)
 		got, err := n.Resolve(t.Context(), "a.eth")
-		if err != nil || got.Resolved || got.Address != nil || got.Note != c.note || got.Name != "a.eth" {
-			t.Errorf("%s: %+v, %v; want %q", name, got, err, c.note)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		expect.False(in, got.Resolved)
+		expect.Nil(in, got.Address)
+		expect.Equal(in, got.Note, c.note)
+		expect.Equal(in, got.Name, "a.eth")
 	}
 }
 
@@ -116,9 +121,13 @@ func TestResolve_ResolverMayKnowAddressesByCoinOnly(t *testing.T) {
 	} {
 		n, chain := names(t, nil, unsupported, c.step)
 		got, err := n.Resolve(t.Context(), "a.eth")
-		if err != nil || got.Resolved != c.resolved || got.Note != c.note || (got.Address != nil) != c.resolved ||
-			c.resolved && *got.Address != *address(holder) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		expect.Equal(in, got.Resolved, c.resolved)
+		expect.Equal(in, got.Note, c.note)
+		expect.Equal(in, got.Address != nil, c.resolved)
+		if c.resolved {
+			expect.Equal(in, *got.Address, *address(holder))
 		}
 		question := packed(t, "addr(bytes32,uint256)", "bytes32 uint256", namehash("a.eth"), big.NewInt(60))
 		if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", dnsEncode("a.eth"),

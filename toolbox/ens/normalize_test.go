@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/toolbox/ens"
 )
 
@@ -37,10 +39,11 @@ func TestNormalize_RefusesNamesThatAreNotServed(t *testing.T) {
 		strings.Repeat("a", 251) + ".eth": "too long", strings.Repeat("a", 1<<20): "too long",
 	} {
 		_, err := ens.Normalize(name)
-		if told, ok := errors.AsType[*ens.NameError](err); !ok || told.BeyondASCII ||
-			!strings.Contains(told.Problem, words) {
-			t.Errorf("%.40q: %v, want %q", name, err, words)
-		}
+		told, ok := errors.AsType[*ens.NameError](err)
+		in := expect.In(t, "%.40q", name)
+		require.True(in, ok, err)
+		expect.False(in, told.BeyondASCII)
+		expect.Contains(in, told.Problem, words)
 	}
 	for what, name := range map[string]string{
 		"emoji": "🥷.eth", "an emoji among letters": "a🥷.eth", "zero width joiner": "vita\u200dlik.eth",
@@ -54,10 +57,11 @@ func TestNormalize_RefusesNamesThatAreNotServed(t *testing.T) {
 		"a byte order mark": "\ufeffvitalik.eth", "a long name": strings.Repeat("é", 1000),
 	} {
 		_, err := ens.Normalize(name)
-		if told, ok := errors.AsType[*ens.NameError](err); !ok || !told.BeyondASCII ||
-			!strings.Contains(told.Problem, "Only the ASCII subset") {
-			t.Errorf("%s: %v", what, err)
-		}
+		told, ok := errors.AsType[*ens.NameError](err)
+		in := expect.In(t, "%s", what)
+		require.True(in, ok, err)
+		expect.True(in, told.BeyondASCII)
+		expect.Contains(in, told.Problem, "Only the ASCII subset")
 	}
 }
 
@@ -70,16 +74,18 @@ func FuzzNormalize(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		got, err := ens.Normalize(name)
 		if err != nil {
-			if told, ok := errors.AsType[*ens.NameError](err); got != "" || !ok || told.Problem == "" ||
-				strings.Contains(told.Problem, name) && len(name) > 20 {
-				t.Fatalf("%q is refused with %q, %v", name, got, err)
-			}
+			told, ok := errors.AsType[*ens.NameError](err)
+			in := expect.In(t, "%q is refused", name)
+			require.Equal(in, got, "", err)
+			require.True(in, ok, err)
+			require.NotEqual(in, told.Problem, "")
+			require.False(in, strings.Contains(told.Problem, name) && len(name) > 20)
 			return
 		}
-		if got != strings.ToLower(name) || len(got) > ens.MaxName ||
-			strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789-_$.") != "" {
-			t.Fatalf("%q became %q", name, got)
-		}
+		in := expect.In(t, "%q", name)
+		require.Equal(in, got, strings.ToLower(name))
+		require.AtMost(in, len(got), ens.MaxName, got)
+		require.Equal(in, strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789-_$."), "")
 		if again, err := ens.Normalize(got); err != nil || again != got {
 			t.Fatalf("%q became %q, and then %q, %v", name, got, again, err)
 		}

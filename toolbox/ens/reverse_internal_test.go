@@ -12,6 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestReverse_ConfirmedNameIsShown(t *testing.T) {
@@ -102,9 +104,12 @@ func TestReverse_NameThatDoesNotLeadBackIsNotShownAsTheAddress(t *testing.T) {
 	} {
 		n, _ := names(t, nil, c.step)
 		got, err := n.Reverse(t.Context(), *address(holder))
-		if err != nil || got.Resolved || got.Name != nil || got.Note != c.note || got.Address != *address(holder) {
-			t.Errorf("%s: %+v, %v; want %q", name, got, err, c.note)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		expect.False(in, got.Resolved)
+		expect.Nil(in, got.Name)
+		expect.Equal(in, got.Note, c.note)
+		expect.Equal(in, got.Address, *address(holder))
 		if (got.UnconfirmedName == nil) != (c.claim == "") || c.claim != "" && *got.UnconfirmedName != c.claim {
 			t.Errorf("%s: claims %v, want %q", name, got.UnconfirmedName, c.claim)
 		}

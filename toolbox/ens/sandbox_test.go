@@ -14,6 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/egress"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/ens"
@@ -89,10 +91,13 @@ func TestSandbox_NamesResolve(t *testing.T) {
 		sandbox.ENSDave: c.account(4), sandbox.ENSErin: c.account(5),
 	} {
 		got, err := c.Resolve(t.Context(), name)
-		if err != nil || !got.Resolved || got.Address == nil || common.Address(*got.Address) != want ||
-			got.Name != name || got.Note != "" {
-			t.Errorf("%s: %+v, %v; want %s", name, got, err, want)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		expect.True(in, got.Resolved)
+		require.NotNil(in, got.Address)
+		expect.Equal(in, common.Address(*got.Address), want)
+		expect.Equal(in, got.Name, name)
+		expect.Equal(in, got.Note, "")
 	}
 	for name, words := range map[string]string{
 		sandbox.ENSNobody: "has no resolver", "below." + sandbox.ENSAlice: "has no resolver", "com": "has no resolver",
@@ -102,9 +107,11 @@ func TestSandbox_NamesResolve(t *testing.T) {
 		"nobody." + sandbox.ENSDirect:   "no Ethereum address is set",
 	} {
 		got, err := c.Resolve(t.Context(), name)
-		if err != nil || got.Resolved || got.Address != nil || !strings.Contains(got.Note, words) {
-			t.Errorf("%s: %+v, %v; want %q", name, got, err, words)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		expect.False(in, got.Resolved)
+		expect.Nil(in, got.Address)
+		expect.Contains(in, got.Note, words)
 	}
 }
 
@@ -115,10 +122,13 @@ func TestSandbox_PrimaryNamesAreShownWhenTheyLeadBack(t *testing.T) {
 		0: sandbox.ENSRoot, 1: sandbox.ENSAlice, 2: sandbox.ENSBob, 5: sandbox.ENSErin,
 	} {
 		got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
-		if err != nil || !got.Resolved || got.Name == nil || *got.Name != want || got.UnconfirmedName != nil ||
-			!strings.Contains(got.Note, "confirms the name") {
-			t.Errorf("account %d: %+v, %v; want %s", i, got, err, want)
-		}
+		in := expect.In(t, "account %d", i)
+		require.NoError(in, err)
+		expect.True(in, got.Resolved)
+		require.NotNil(in, got.Name)
+		expect.Equal(in, *got.Name, want)
+		expect.Nil(in, got.UnconfirmedName)
+		expect.Contains(in, got.Note, "confirms the name")
 	}
 	for i, want := range map[int]struct{ claims, words string }{
 		3: {sandbox.ENSAlice, "resolves to another address"}, 4: {sandbox.ENSNobody, "resolves to no address"},
@@ -130,10 +140,12 @@ func TestSandbox_PrimaryNamesAreShownWhenTheyLeadBack(t *testing.T) {
 		if got.UnconfirmedName != nil {
 			claims = *got.UnconfirmedName
 		}
-		if err != nil || got.Resolved || got.Name != nil || claims != want.claims ||
-			!strings.Contains(got.Note, want.words) {
-			t.Errorf("account %d: %+v (claims %s), %v; want %+v", i, got, claims, err, want)
-		}
+		in := expect.In(t, "account %d", i)
+		require.NoError(in, err)
+		expect.False(in, got.Resolved)
+		expect.Nil(in, got.Name)
+		expect.Equal(in, claims, want.claims)
+		expect.Contains(in, got.Note, want.words)
 	}
 }
 
@@ -147,10 +159,11 @@ func TestSandbox_FailingGatewaysAreNoAnswer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		got, err := names.Resolve(ctx, name)
-		if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.UpstreamFailed ||
-			!strings.Contains(refusal.Message, words) {
-			t.Errorf("%s: %+v, %v; want %q", what, got, err, words)
-		}
+		refusal, ok := errors.AsType[*fault.Error](err)
+		in := expect.In(t, "%s", what)
+		require.True(in, ok, got, err)
+		expect.Equal(in, refusal.Reason, fault.UpstreamFailed)
+		expect.Contains(in, refusal.Message, words)
 	}
 	refused("404", c.Names, sandbox.ENSMissing, "HTTP 404")
 	refused("404, asked directly", c.Names, strings.Replace(sandbox.ENSMissing, sandbox.ENSOffchain, sandbox.ENSDirect,

@@ -12,6 +12,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -52,10 +54,9 @@ func TestQuery_UsesPublicSupplyUnlessItSaysOtherwise(t *testing.T) {
 	if err != nil || string(result) != `"0x1"` {
 		t.Errorf("answered %s, %v", result, err)
 	}
-	if public.Count("eth_getBalance") != 1 || premium.Total() != 0 ||
-		string(public.Requests()[0].Params) != `["0xab","latest"]` {
-		t.Errorf("public got %+v, premium %d requests", public.Requests(), premium.Total())
-	}
+	expect.Equal(t, public.Count("eth_getBalance"), 1)
+	expect.Equal(t, premium.Total(), 0)
+	expect.Equal(t, string(public.Requests()[0].Params), `["0xab","latest"]`)
 	public.Default(testkit.HTML(http.StatusBadGateway))
 	if _, err = r.Call(t.Context(), node.Query{
 		Chain: chain.EthMainnet, Method: "eth_chainId", Supply: plan.Premium,
@@ -77,9 +78,9 @@ func TestErrors_OfNodesAndOfTheServiceAreToldApart(t *testing.T) {
 	}
 	public.Default(testkit.ErrorWithData(3, "execution reverted", "0x08c379a0"))
 	revert, ok := errors.AsType[*node.Error](ask(node.Query{}))
-	if !ok || revert.Code != 3 || string(revert.Data) != `"0x08c379a0"` {
-		t.Errorf("a revert is %+v", revert)
-	}
+	require.True(t, ok)
+	expect.Equal(t, revert.Code, 3)
+	expect.Equal(t, string(revert.Data), `"0x08c379a0"`)
 	for name, row := range map[string]struct {
 		reply testkit.Reply
 		query node.Query
@@ -111,9 +112,9 @@ func TestAnswers_LongOnesAreComplete(t *testing.T) {
 	public.Default(testkit.Result(long))
 	result, err := r.Call(t.Context(), node.Query{Chain: chain.EthMainnet, Method: "eth_getCode"})
 	var text string
-	if err != nil || json.Unmarshal(result, &text) != nil || text != long {
-		t.Errorf("%d bytes, %v", len(result), err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(result, &text))
+	expect.Equal(t, text, long)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.Call(ctx, node.Query{Chain: chain.EthMainnet, Method: "eth_getCode"}); err == nil {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
@@ -24,9 +26,11 @@ func TestChecksum_OneCaseOrTheRightCapitalsAreValid(t *testing.T) {
 	for _, right := range eip55 {
 		for _, s := range []string{right, strings.ToLower(right), "0x" + strings.ToUpper(right[2:])} {
 			got := offline.Checksum(s)
-			if !got.ValidAddress || got.Checksummed == nil || *got.Checksummed != right || got.Note != "" {
-				t.Errorf("%s: %+v", s, got)
-			}
+			in := expect.In(t, "%s", s)
+			expect.True(in, got.ValidAddress)
+			require.NotNil(in, got.Checksummed)
+			expect.Equal(in, *got.Checksummed, right)
+			expect.Equal(in, got.Note, "")
 			if s == right != (got.ChecksumOK != nil) || (got.ChecksumOK != nil && !*got.ChecksumOK) {
 				t.Errorf("%s: checksum_ok is %v", s, got.ChecksumOK)
 			}
@@ -42,10 +46,13 @@ func TestChecksum_WrongCapitalsAreNotValid(t *testing.T) {
 		"0x5AaEB6053f3e94c9B9a09F33669435e7eF1bEaED", // every letter's case
 	} {
 		got := offline.Checksum(s)
-		if got.ValidAddress || got.Checksummed == nil || *got.Checksummed != right || got.ChecksumOK == nil ||
-			*got.ChecksumOK || got.Note == "" {
-			t.Errorf("%s: %+v", s, got)
-		}
+		in := expect.In(t, "%s", s)
+		expect.False(in, got.ValidAddress)
+		require.NotNil(in, got.Checksummed)
+		expect.Equal(in, *got.Checksummed, right)
+		require.NotNil(in, got.ChecksumOK)
+		expect.False(in, *got.ChecksumOK)
+		expect.NotEqual(in, got.Note, "")
 	}
 }
 
@@ -68,8 +75,10 @@ func TestChecksum_InvalidAddressIsAnsweredWithWhy(t *testing.T) {
 		"0x" + strings.Repeat("0", 64): "64 digits",
 	} {
 		got := offline.Checksum(s)
-		if got.ValidAddress || got.Checksummed != nil || got.ChecksumOK != nil || !strings.Contains(got.Note, why) {
-			t.Errorf("%q: %+v", s, got)
-		}
+		in := expect.In(t, "%q", s)
+		expect.False(in, got.ValidAddress)
+		expect.Nil(in, got.Checksummed)
+		expect.Nil(in, got.ChecksumOK)
+		expect.Contains(in, got.Note, why)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
@@ -62,9 +64,9 @@ func TestConvert_AmountsExactly(t *testing.T) {
 		if refusal != nil || got.Result != c.want {
 			t.Errorf("%s %s in %s: %q, %v; want %s", c.value, c.from, c.to, got.Result, refusal, c.want)
 		}
-		if got.Value != c.value || got.From != strings.ToLower(c.from) || got.To != strings.ToLower(c.to) {
-			t.Errorf("%+v repeats another question", got)
-		}
+		expect.Equal(t, got.Value, c.value)
+		expect.Equal(t, got.From, strings.ToLower(c.from))
+		expect.Equal(t, got.To, strings.ToLower(c.to))
 	}
 }
 
@@ -167,9 +169,11 @@ func refused(t *testing.T, input string, refusal *fault.Error, field string) {
 		return
 	}
 	fields, ok := refusal.Data["fields"].([]map[string]string)
-	if refusal.Reason != fault.FieldRefused || !ok || len(fields) != 1 || fields[0]["field"] != field {
-		t.Errorf("%.60q: %v, %v; want one of %s", input, refusal, refusal.Data, field)
-	}
+	in := expect.In(t, "%.60q", input)
+	expect.Equal(in, refusal.Reason, fault.FieldRefused)
+	require.True(in, ok)
+	require.Len(in, fields, 1)
+	expect.Equal(in, fields[0]["field"], field)
 	if len(refusal.Message) > 600 || !strings.Contains(refusal.Message, field+": ") {
 		t.Errorf("%.60q: the message is %q", input, refusal.Message)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
@@ -43,9 +45,11 @@ func FuzzConvert(f *testing.F) {
 		}
 		back, refusal := offline.Convert(there.Result, to, from)
 		same, other := offline.Convert(value, from, from)
-		if refusal != nil || other != nil || back.Result != same.Result || back.Note != there.Note {
-			t.Fatalf("%s %s is %s %s, which is %s: %v, %v", value, from, there.Result, to, back.Result, refusal, other)
-		}
+		in := expect.In(t, "%s %s", value, from)
+		require.Nil(in, refusal, to)
+		require.Nil(in, other, to)
+		require.Equal(in, back.Result, same.Result, to)
+		require.Equal(in, back.Note, there.Note, to)
 	})
 }
 
@@ -130,9 +134,10 @@ func FuzzChecksum(f *testing.F) {
 		if got.Checksummed == nil {
 			return
 		}
-		if right := offline.Checksum(*got.Checksummed); !right.ValidAddress || !*right.ChecksumOK ||
-			*right.Checksummed != common.HexToAddress(address).Hex() {
-			t.Fatalf("%q: %+v, which is %+v", address, got, right)
-		}
+		right := offline.Checksum(*got.Checksummed)
+		in := expect.In(t, "%q", address)
+		require.True(in, right.ValidAddress, got)
+		require.True(in, *right.ChecksumOK)
+		require.Equal(in, *right.Checksummed, common.HexToAddress(address).Hex())
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
@@ -37,10 +38,11 @@ func TestSelector_KnownSignaturesHaveTheirKnownSelectorsAndTopics(t *testing.T) 
 			t.Errorf("%s: %v", c.written, refusal)
 			continue
 		}
-		if got.Signature != c.canonical || got.Selector != c.selector || !strings.HasPrefix(got.Topic0, c.selector) ||
-			len(got.Topic0) != 66 {
-			t.Errorf("%s: %+v", c.written, got)
-		}
+		in := expect.In(t, "%s", c.written)
+		expect.Equal(in, got.Signature, c.canonical)
+		expect.Equal(in, got.Selector, c.selector)
+		expect.HasPrefix(in, got.Topic0, c.selector)
+		expect.Len(in, got.Topic0, 66)
 		if c.topic != "" && got.Topic0 != c.topic {
 			t.Errorf("%s: topic %s, want %s", c.written, got.Topic0, c.topic)
 		}

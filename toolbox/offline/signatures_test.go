@@ -14,6 +14,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
@@ -87,19 +89,23 @@ func TestVerifySignature_OfKeysIsRecovered(t *testing.T) {
 		}
 		never := &contracts{verdict: 2}
 		v := verdict(t, message, signature, strings.ToLower(signer.Checksummed()), never)
-		if !v.Valid || *v.RecoveredAddress != signer.Checksummed() || *v.ExpectedAddress != signer.Checksummed() ||
-			v.VerifiedBy != "key" || v.Note != "" {
-			t.Errorf("%.20q, the signer expected: %+v", message, v)
-		}
+		in := expect.In(t, "%.20q, the signer expected", message)
+		require.True(in, v.Valid)
+		expect.Equal(in, *v.RecoveredAddress, signer.Checksummed())
+		expect.Equal(in, *v.ExpectedAddress, signer.Checksummed())
+		expect.Equal(in, v.VerifiedBy, "key")
+		expect.Equal(in, v.Note, "")
 		if never.calls != 0 {
 			t.Errorf("%.20q: the chain was asked about a key's signature", message)
 		}
 		v = verdict(t, message, signature, other.Checksummed(), nil)
-		if v.Valid || *v.RecoveredAddress != signer.Checksummed() || *v.ExpectedAddress != other.Checksummed() ||
-			v.VerifiedBy != "" ||
-			!strings.Contains(v.Note, "another wallet") || !strings.Contains(v.Note, "chain") {
-			t.Errorf("%.20q, another expected: %+v", message, v)
-		}
+		in = expect.In(t, "%.20q, another expected", message)
+		require.False(in, v.Valid)
+		expect.Equal(in, *v.RecoveredAddress, signer.Checksummed())
+		expect.Equal(in, *v.ExpectedAddress, other.Checksummed())
+		expect.Equal(in, v.VerifiedBy, "")
+		expect.Contains(in, v.Note, "another wallet")
+		expect.Contains(in, v.Note, "chain")
 	}
 }
 
@@ -126,9 +132,11 @@ func TestVerifySignature_ThatNoKeyMadeIsNotValid(t *testing.T) {
 	} {
 		for _, address := range []string{"", signer.Checksummed()} {
 			v := verdict(t, "a message", spell(c.signature), address, nil)
-			if v.Valid || v.RecoveredAddress != nil || v.VerifiedBy != "" || !strings.Contains(v.Note, c.why) {
-				t.Errorf("%s, %q expected: %+v", name, address, v)
-			}
+			in := expect.In(t, "%s, %q", name, address)
+			expect.False(in, v.Valid)
+			expect.Nil(in, v.RecoveredAddress)
+			expect.Equal(in, v.VerifiedBy, "")
+			expect.Contains(in, v.Note, c.why)
 		}
 	}
 }
@@ -144,10 +152,12 @@ func TestVerifySignature_ContractWalletsAreAskedOnTheChain(t *testing.T) {
 	}{{0, false}, {1, true}, {2, false}} {
 		chain := &contracts{verdict: c.verdict}
 		v := verdict(t, "a message", signature, contract.Checksummed(), chain)
-		if v.Valid != c.valid || (v.VerifiedBy == "contract") != c.valid || (v.Note == "") != c.valid ||
-			chain.calls != 1 || v.RecoveredAddress == nil {
-			t.Errorf("verdict %d: %+v after %d calls", c.verdict, v, chain.calls)
-		}
+		in := expect.In(t, "verdict %d", c.verdict)
+		expect.Equal(in, v.Valid, c.valid)
+		expect.Equal(in, v.VerifiedBy == "contract", c.valid)
+		expect.Equal(in, v.Note == "", c.valid)
+		expect.Equal(in, chain.calls, 1)
+		expect.NotNil(in, v.RecoveredAddress)
 		if v := verdict(t, "a message", "0x", contract.Checksummed(), chain); v.Valid != c.valid ||
 			v.RecoveredAddress != nil {
 			t.Errorf("verdict %d, nothing signed: %+v", c.verdict, v)
@@ -233,22 +243,24 @@ func TestSignInMessage_IsValidBetweenItsTimes(t *testing.T) {
 		{24 * time.Hour, false, true, false},
 	} {
 		v := signInVerdict(t, message, signature, nil, issued.Add(c.after))
-		if v.Valid != c.valid || v.Expired != c.expired || v.NotYetValid != c.notYetTrue ||
-			*v.RecoveredAddress != signer.Checksummed() || v.VerifiedBy != "key" {
-			t.Errorf("after %s: %+v", c.after, v)
-		}
-		if !strings.Contains(v.Note, "nonce") || strings.Contains(v.Note, "expired") != c.expired ||
-			strings.Contains(v.Note, "not count yet") != c.notYetTrue {
-			t.Errorf("after %s: %q", c.after, v.Note)
-		}
+		in := expect.In(t, "after %s", c.after)
+		expect.Equal(in, v.Valid, c.valid)
+		expect.Equal(in, v.Expired, c.expired)
+		expect.Equal(in, v.NotYetValid, c.notYetTrue)
+		expect.Equal(in, *v.RecoveredAddress, signer.Checksummed())
+		expect.Equal(in, v.VerifiedBy, "key")
+		expect.Contains(in, v.Note, "nonce")
+		expect.Equal(in, strings.Contains(v.Note, "expired"), c.expired)
+		expect.Equal(in, strings.Contains(v.Note, "not count yet"), c.notYetTrue)
 	}
 	m := signIn(signer)
 	m.ExpirationTime, m.NotBefore = wallet.Timestamp{}, wallet.Timestamp{}
 	forever := m.String()
-	if v := signInVerdict(t, forever, spell(sign(t, key, forever)), nil, issued.Add(1e6*time.Hour)); !v.Valid ||
-		v.Expired || v.NotYetValid {
-		t.Errorf("without times: %+v", v)
-	}
+	v := signInVerdict(t, forever, spell(sign(t, key, forever)), nil, issued.Add(1e6*time.Hour))
+	in := expect.In(t, "without times")
+	expect.True(in, v.Valid)
+	expect.False(in, v.Expired)
+	expect.False(in, v.NotYetValid)
 }
 
 func TestSignInMessage_OfAnotherWalletIsNotValid(t *testing.T) {
@@ -259,10 +271,10 @@ func TestSignInMessage_OfAnotherWalletIsNotValid(t *testing.T) {
 	signature := spell(sign(t, key, message))
 	now := issued.Add(time.Minute)
 	v := signInVerdict(t, message, signature, nil, now)
-	if v.Valid || *v.RecoveredAddress != signer.Checksummed() || v.Fields.Address != contract.Checksummed() ||
-		v.VerifiedBy != "" {
-		t.Errorf("%+v", v)
-	}
+	require.False(t, v.Valid)
+	expect.Equal(t, *v.RecoveredAddress, signer.Checksummed())
+	expect.Equal(t, v.Fields.Address, contract.Checksummed())
+	expect.Equal(t, v.VerifiedBy, "")
 	if v := signInVerdict(t, message, signature, &contracts{verdict: 1}, now); !v.Valid || v.VerifiedBy != "contract" {
 		t.Errorf("a contract that accepts: %+v", v)
 	}
@@ -287,23 +299,30 @@ func TestSignInMessage_FieldsAreShownAsWritten(t *testing.T) {
 	t.Parallel()
 	_, signer := owner(t, "signer")
 	full := signInVerdict(t, signIn(signer).String(), "0x", nil, issued).Fields
-	if *full.Scheme != "https" || full.Domain != "app.example:8443" || full.Address != signer.Checksummed() ||
-		*full.Statement != "Sign in." ||
-		full.URI != "https://app.example/sign-in" || full.Version != "1" || full.ChainID != 8453 ||
-		full.Nonce != "0123456789abcdef" ||
-		full.IssuedAt != "2026-05-06T07:08:09.000Z" || *full.ExpirationTime != "2026-05-06T08:08:09.000Z" ||
-		*full.NotBefore != "2026-05-06T07:09:09.000Z" ||
-		*full.RequestID != "7" || len(full.Resources) != 1 || full.Resources[0] != "https://app.example/terms" {
-		t.Errorf("%+v", full)
-	}
+	expect.Equal(t, *full.Scheme, "https")
+	expect.Equal(t, full.Domain, "app.example:8443")
+	expect.Equal(t, full.Address, signer.Checksummed())
+	expect.Equal(t, *full.Statement, "Sign in.")
+	expect.Equal(t, full.URI, "https://app.example/sign-in")
+	expect.Equal(t, full.Version, "1")
+	expect.Equal(t, full.ChainID, 8453)
+	expect.Equal(t, full.Nonce, "0123456789abcdef")
+	expect.Equal(t, full.IssuedAt, "2026-05-06T07:08:09.000Z")
+	expect.Equal(t, *full.ExpirationTime, "2026-05-06T08:08:09.000Z")
+	expect.Equal(t, *full.NotBefore, "2026-05-06T07:09:09.000Z")
+	expect.Equal(t, *full.RequestID, "7")
+	require.Len(t, full.Resources, 1)
+	expect.Equal(t, full.Resources[0], "https://app.example/terms")
 	m := &wallet.Message{
 		Domain: "a.example", Address: signer, URI: "a:b", Nonce: "01234567", IssuedAt: wallet.TimestampOf(issued),
 	}
 	bare := signInVerdict(t, m.String(), "0x", nil, issued).Fields
-	if bare.Scheme != nil || bare.Statement != nil || bare.ExpirationTime != nil || bare.NotBefore != nil ||
-		bare.RequestID != nil || bare.Resources == nil {
-		t.Errorf("%+v", bare)
-	}
+	expect.Nil(t, bare.Scheme)
+	expect.Nil(t, bare.Statement)
+	expect.Nil(t, bare.ExpirationTime)
+	expect.Nil(t, bare.NotBefore)
+	expect.Nil(t, bare.RequestID)
+	expect.NotNil(t, bare.Resources)
 }
 
 func TestSignInMessage_InvalidTextIsRefusedByItsLine(t *testing.T) {

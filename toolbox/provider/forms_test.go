@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // Each is an endpoint, however it is written.
@@ -220,7 +222,9 @@ func TestPlaceholder_ConsistsOfWordsThatAskForAValue(t *testing.T) {
 		}
 	}
 	r := Read("https://mainnet.infura.io/v3/3f8d9a7c5b-key")
-	if e := r.Endpoints[0]; e.Keyless || !e.KeyInURL || r.Secrets.Credentials != 1 {
-		t.Errorf("a real key is read as %+v", r)
-	}
+	e := r.Endpoints[0]
+	in := expect.In(t, "a real key")
+	expect.False(in, e.Keyless)
+	expect.True(in, e.KeyInURL)
+	expect.Equal(in, r.Secrets.Credentials, 1)
 }

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -188,10 +189,13 @@ func TestEndpoints_OfEachProviderAreRead(t *testing.T) {
 			continue
 		}
 		e := r.Endpoints[0]
-		if e.Provider.Key != c.provider || e.Source != c.source || e.Chain != c.id || e.KeyInURL != c.keyed ||
-			e.WebSocket != c.ws || e.Keyless {
-			t.Errorf("%s is read as %+v", c.raw, e)
-		}
+		in := expect.In(t, "%s", c.raw)
+		expect.Equal(in, e.Provider.Key, c.provider)
+		expect.Equal(in, e.Source, c.source)
+		expect.Equal(in, e.Chain, c.id)
+		expect.Equal(in, e.KeyInURL, c.keyed)
+		expect.Equal(in, e.WebSocket, c.ws)
+		expect.False(in, e.Keyless)
 		if strings.Contains(fmt.Sprintf("%+v", r), secret) {
 			t.Errorf("%s: the secret is in %+v", c.raw, r)
 		}
@@ -220,15 +224,18 @@ func TestPlaceholder_IsNoSecret(t *testing.T) {
 		"https://mainnet.infura.io/v3/$INFURA_KEY",
 	} {
 		r := Read("`" + raw + "`")
-		if len(r.Endpoints) != 1 || !r.Endpoints[0].KeyInURL || !r.Endpoints[0].Keyless ||
-			r.Endpoints[0].Chain != chain.EthMainnet || r.Secrets != (Secrets{}) {
-			t.Errorf("%s is read as %+v", raw, r)
-		}
+		in := expect.In(t, "%s", raw)
+		require.Len(in, r.Endpoints, 1)
+		expect.True(in, r.Endpoints[0].KeyInURL)
+		expect.True(in, r.Endpoints[0].Keyless)
+		expect.Equal(in, r.Endpoints[0].Chain, chain.EthMainnet)
+		expect.Equal(in, r.Secrets, Secrets{})
 	}
 	r := Read("fetch(`https://${net}.infura.io/v3/${key}`)")
-	if len(r.Endpoints) != 1 || r.Endpoints[0].Provider.Key != "infura" || r.Endpoints[0].Chain != "" {
-		t.Errorf("a network from elsewhere is read as %+v", r)
-	}
+	in := expect.In(t, "a network from elsewhere")
+	require.Len(in, r.Endpoints, 1)
+	expect.Equal(in, r.Endpoints[0].Provider.Key, "infura")
+	expect.Equal(in, r.Endpoints[0].Chain, "")
 }
 
 // Each file begins with a line that lists its content: clients; formats; endpoints; methods;
@@ -279,10 +286,9 @@ func TestClients_ConfigurationsAreRead(t *testing.T) {
 func TestEndpoints_RepeatedAreListedOnceWithTheirLines(t *testing.T) {
 	t.Parallel()
 	r := Read(strings.Repeat("https://eth.llamarpc.com\n", 30))
-	if len(r.Endpoints) != 1 || !slices.Equal(r.Endpoints[0].Lines, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) ||
-		r.Truncated {
-		t.Errorf("read as %+v", r)
-	}
+	require.Len(t, r.Endpoints, 1)
+	expect.EqualSlices(t, r.Endpoints[0].Lines, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+	expect.False(t, r.Truncated)
 	var many strings.Builder
 	for i := range 60 {
 		fmt.Fprintf(&many, "https://eth.llamarpc.com/%d\n", i)
