@@ -9,6 +9,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/migrations"
 )
 
@@ -118,10 +119,10 @@ func TestSums_AreFilledFromTheExistingHours(t *testing.T) {
 		if err := db.QueryRowContext(ctx, query).Scan(&rows, &missing, &wrong); err != nil {
 			t.Fatal(table, err)
 		}
-		if rows == 0 || missing != 0 || wrong != 0 {
-			t.Errorf("%s has %d rows: %d that the hours add up to are missing, %d are not theirs", table, rows, missing,
-				wrong)
-		}
+		in := expect.In(t, "%s", table)
+		expect.NotEqual(in, rows, 0)
+		expect.Equal(in, missing, 0)
+		expect.Equal(in, wrong, 0)
 	}
 	// The day on which a period ends has rows of both periods.
 	var periods int

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
@@ -183,10 +184,10 @@ func TestCache_KeepsCountsOnceTheirBlockIsKnownToBeDeep(t *testing.T) {
 		if try("eth_getBlockTransactionCountByHash", `"0x5"`) {
 			t.Errorf("%s: a count is kept whose block is not known", how.method)
 		}
-		if !try(how.method, how.result) || !try("eth_getBlockTransactionCountByHash", `"0x5"`) ||
-			!try("eth_getUncleCountByBlockHash", `"0x0"`) {
-			t.Errorf("%s: a count is not kept though its block is deep", how.method)
-		}
+		in := expect.In(t, "%s: a count is not kept though its block is deep", how.method)
+		expect.True(in, try(how.method, how.result), how.method, how.result)
+		expect.True(in, try("eth_getBlockTransactionCountByHash", `"0x5"`))
+		expect.True(in, try("eth_getUncleCountByBlockHash", `"0x0"`))
 		snapshot(on, 1064, 1, clock.Now())
 		if try("eth_getUncleCountByBlockHash", `"0x0"`) {
 			t.Errorf("%s: a block of before the reorganisation counts as deep", how.method)

@@ -3,6 +3,8 @@ package relay
 import (
 	"sync"
 	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func TestBatchMemory_EachBatchAndAllTogetherStayWithinTheirBounds(t *testing.T) {
@@ -71,9 +73,10 @@ func TestRoom_CountsItemsBeyondTheFreeOnes(t *testing.T) {
 	const most = 1000
 	shared := newBatchMemory((most - freeItems) * itemBytes)
 	first, second, small := &room{shared: shared}, &room{shared: shared}, &room{shared: shared}
-	if !first.admit(most) || second.admit(freeItems+1) || !small.admit(freeItems) {
-		t.Error("the memory is for one large batch, and for small ones beside it")
-	}
+	in := expect.In(t, "the memory is for one large batch, and for small ones beside it")
+	expect.True(in, first.admit(most))
+	expect.False(in, second.admit(freeItems+1))
+	expect.True(in, small.admit(freeItems))
 	for i := range most {
 		first.leave()
 		if left, want := shared.left.Load(), int64(min(i+1, most-freeItems)*itemBytes); left != want {

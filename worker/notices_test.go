@@ -15,6 +15,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/flush"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
@@ -140,9 +142,11 @@ func TestNotice_IsDeliveredOnceByAnyWorker(t *testing.T) {
 	o := &outside{}
 	// Noticed before any worker runs: the row waits in PostgreSQL.
 	m.use(t, quota*4/5)
-	if n, found := m.row(t, 80); !found || !n.StartedAt.IsZero() || n.Units != quota*4/5*plan.Unit {
-		t.Fatalf("the flush noticed %+v, %t", n, found)
-	}
+	n, found := m.row(t, 80)
+	in := expect.In(t, "the flush noticed")
+	require.True(in, found)
+	require.True(in, n.StartedAt.IsZero())
+	require.Equal(in, n.Units, quota*4/5*plan.Unit)
 	for range 2 {
 		w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
 			options.Store = m.store

@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -92,15 +94,18 @@ func TestSettlements_GrantedAndUnwatchedAreLookedAt(t *testing.T) {
 		}
 	}
 	due, err := record.ListUnconfirmed(ctx, 40*time.Minute, x402.MaxAge, nil, 10)
-	if err != nil || len(due) != 1 || due[0].ID != late {
-		t.Errorf("due are %+v, %v", due, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	expect.Equal(t, due[0].ID, late)
 	all, err := record.ListUnconfirmed(ctx, 0, 2*x402.MaxAge, nil, 2)
-	if err != nil || len(all) != 2 || all[0].ID != given || all[1].ID != late {
-		t.Fatalf("the first page is %+v, %v", all, err)
-	}
-	if rest, err := record.ListUnconfirmed(ctx, 0, 2*x402.MaxAge, &all[1], 2); err != nil || len(rest) != 1 ||
-		rest[0].ID != fresh {
-		t.Errorf("the second page is %+v, %v", rest, err)
-	}
+	in := expect.In(t, "the first page")
+	require.NoError(in, err)
+	require.Len(in, all, 2)
+	require.Equal(in, all[0].ID, given)
+	require.Equal(in, all[1].ID, late)
+	rest, err := record.ListUnconfirmed(ctx, 0, 2*x402.MaxAge, &all[1], 2)
+	in = expect.In(t, "the second page")
+	require.NoError(in, err)
+	require.Len(in, rest, 1)
+	expect.Equal(in, rest[0].ID, fresh)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/cache"
 )
 
@@ -19,18 +20,19 @@ func TestMemory_ValuesComeBackUntilTheyExpire(t *testing.T) {
 	kept := c.Put(key(1), given, time.Minute)
 	c.Put(key(2), []byte(`"second"`), time.Hour)
 	copy(given, `"spoil"`) // it belongs to a reused answer
-	expect(t, c, key(1), `"first"`, cache.Memory)
+	wantEntry(t, c, key(1), `"first"`, cache.Memory)
 	if string(kept) != `"first"` {
 		t.Errorf("Put gave %s", kept)
 	}
 	clock.Advance(time.Minute)
-	expect(t, c, key(1), "", cache.Nowhere)
-	expect(t, c, key(2), `"second"`, cache.Memory)
+	wantEntry(t, c, key(1), "", cache.Nowhere)
+	wantEntry(t, c, key(2), `"second"`, cache.Memory)
 	c.Put(key(2), []byte(`"newer"`), time.Minute)
-	expect(t, c, key(2), `"newer"`, cache.Memory)
-	if s := c.Stats(); s.MemoryHits != 3 || s.Misses != 1 || s.Stores != 3 {
-		t.Errorf("counted %+v", s)
-	}
+	wantEntry(t, c, key(2), `"newer"`, cache.Memory)
+	s := c.Stats()
+	expect.Equal(t, s.MemoryHits, 3)
+	expect.Equal(t, s.Misses, 1)
+	expect.Equal(t, s.Stores, 3)
 }
 
 func TestMemory_MarksAreRememberedUntilTheyExpire(t *testing.T) {
@@ -74,9 +76,10 @@ func TestMemory_StaysWithinItsBytesUnderManyLargeValues(t *testing.T) {
 		}
 		return held <= most && c.Stats().Bytes <= most
 	}, "it is within its bytes again")
-	if s := c.Stats(); held == 0 || s.Entries == 0 || s.Evictions < writers*each-most/size {
-		t.Errorf("%d bytes are held, counted %+v", held, s)
-	}
+	s := c.Stats()
+	expect.NotEqual(t, held, 0)
+	expect.NotEqual(t, s.Entries, 0)
+	expect.AtLeast(t, s.Evictions, writers*each-most/size)
 }
 
 func TestMemory_ValuesThatAreTooLargeAreNotKept(t *testing.T) {
@@ -113,10 +116,11 @@ func TestMemory_NilCacheKeepsNothing(t *testing.T) {
 		t.Errorf("Put gave %s", got)
 	}
 	c.Mark(key(1), week)
-	expect(t, c, key(1), "", cache.Nowhere)
-	if c.Marked(key(1)) || c.Stats() != (cache.Stats{}) || c.Close(t.Context()) != nil {
-		t.Error("a cache that is none did something")
-	}
+	wantEntry(t, c, key(1), "", cache.Nowhere)
+	in := expect.In(t, "a cache that is none did something")
+	expect.False(in, c.Marked(key(1)))
+	expect.Equal(in, c.Stats(), cache.Stats{})
+	expect.NoError(in, c.Close(t.Context()))
 }
 
 func TestKey_DiffersWhereverItsPartsDo(t *testing.T) {

@@ -64,7 +64,7 @@ func written(t testing.TB, c *cache.Cache, n uint64) {
 	testkit.Eventually(t, patience, func() bool { return c.Stats().RedisWrites == n }, "%d values are in Redis", n)
 }
 
-func expect(t testing.TB, c *cache.Cache, k cache.Key, want string, tier cache.Tier) {
+func wantEntry(t testing.TB, c *cache.Cache, k cache.Key, want string, tier cache.Tier) {
 	t.Helper()
 	if value, from := c.Get(t.Context(), k); string(value) != want || from != tier {
 		t.Errorf("got %.80q from tier %d, want %.80q from %d", value, from, want, tier)

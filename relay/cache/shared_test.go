@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/cache"
 )
 
@@ -19,23 +21,25 @@ func TestSecondTier_IsSharedByProcesses(t *testing.T) {
 	clock := testkit.NewClock(time.Now())
 	sameClock := func(o *cache.Options) { o.Now = clock.Now }
 	one, other := open(t, with(server.URL), sameClock), open(t, with(server.URL), sameClock)
-	expect(t, other, key(1), "", cache.Nowhere)
+	wantEntry(t, other, key(1), "", cache.Nowhere)
 	one.Put(key(1), []byte(`{"a":1}`), time.Hour)
 	written(t, one, 1)
-	expect(t, other, key(1), `{"a":1}`, cache.Redis)
-	expect(t, other, key(1), `{"a":1}`, cache.Memory)
-	expect(t, one, key(1), `{"a":1}`, cache.Memory)
-	if s := other.Stats(); s.RedisHits != 1 || s.MemoryHits != 1 || s.Misses != 1 || s.Stores != 0 {
-		t.Errorf("counted %+v", s)
-	}
+	wantEntry(t, other, key(1), `{"a":1}`, cache.Redis)
+	wantEntry(t, other, key(1), `{"a":1}`, cache.Memory)
+	wantEntry(t, one, key(1), `{"a":1}`, cache.Memory)
+	s := other.Stats()
+	expect.Equal(t, s.RedisHits, 1)
+	expect.Equal(t, s.MemoryHits, 1)
+	expect.Equal(t, s.Misses, 1)
+	expect.Equal(t, s.Stores, 0)
 	if ttl := client(t, server).TTL(t.Context(), redisKey(key(1))).Val(); ttl <= 0 || ttl > time.Hour {
 		t.Errorf("Redis keeps it for %s", ttl)
 	}
 	// A value from Redis keeps its expiry, and is not accepted after it, even if Redis still has
 	// it.
 	clock.Advance(time.Hour)
-	expect(t, other, key(1), "", cache.Nowhere)
-	expect(t, open(t, with(server.URL), sameClock), key(1), "", cache.Nowhere)
+	wantEntry(t, other, key(1), "", cache.Nowhere)
+	wantEntry(t, open(t, with(server.URL), sameClock), key(1), "", cache.Nowhere)
 }
 
 func TestSecondTier_WorksWithoutTheFirst(t *testing.T) {
@@ -45,7 +49,7 @@ func TestSecondTier_WorksWithoutTheFirst(t *testing.T) {
 	c.Put(key(1), []byte(`1`), week)
 	written(t, c, 1)
 	for range 2 {
-		expect(t, c, key(1), `1`, cache.Redis)
+		wantEntry(t, c, key(1), `1`, cache.Redis)
 	}
 }
 
@@ -120,17 +124,17 @@ func TestSecondTier_ForeignEntriesInRedisAreNotServed(t *testing.T) {
 	if err := rdb.Set(t.Context(), redisKey(key(1)), sealed, time.Hour).Err(); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, open(t, with(server.URL)), key(1), `{"value":"0x1"}`, cache.Redis)
-	expect(t, open(t, with(server.URL), func(o *cache.Options) { o.Secret = []byte("another secret") }), key(1), "",
+	wantEntry(t, open(t, with(server.URL)), key(1), `{"value":"0x1"}`, cache.Redis)
+	wantEntry(t, open(t, with(server.URL), func(o *cache.Options) { o.Secret = []byte("another secret") }), key(1), "",
 		cache.Nowhere)
 	if err := rdb.Set(t.Context(), redisKey(key(3)), noJSON, time.Hour).Err(); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, open(t, with(server.URL)), key(3), "", cache.Nowhere)
+	wantEntry(t, open(t, with(server.URL)), key(3), "", cache.Nowhere)
 	// A corrupt value counts as a miss and is overwritten by the next write.
 	writer.Put(key(3), []byte(`3`), week)
 	written(t, writer, 4)
-	expect(t, open(t, with(server.URL)), key(3), `3`, cache.Redis)
+	wantEntry(t, open(t, with(server.URL)), key(3), `3`, cache.Redis)
 }
 
 func TestSecondTier_DeadOneIsAMissUntilItIsBack(t *testing.T) {
@@ -140,23 +144,23 @@ func TestSecondTier_DeadOneIsAMissUntilItIsBack(t *testing.T) {
 	c.Put(key(1), []byte(`1`), week)
 	written(t, c, 1)
 	server.Kill(t)
-	expect(t, c, key(1), `1`, cache.Memory)
+	wantEntry(t, c, key(1), `1`, cache.Memory)
 	for i := range 200 {
-		expect(t, c, key(100+i), "", cache.Nowhere)
+		wantEntry(t, c, key(100+i), "", cache.Nowhere)
 	}
 	if s := c.Stats(); s.RedisErrors == 0 || s.RedisErrors > 20 {
 		t.Errorf("%d of 200 look-ups tried a server that is gone, want a few", s.RedisErrors)
 	}
 	c.Put(key(2), []byte(`2`), week)
 	testkit.Eventually(t, patience, func() bool { return c.Stats().DroppedWrites == 1 }, "the write is dropped")
-	expect(t, c, key(2), `2`, cache.Memory)
+	wantEntry(t, c, key(2), `2`, cache.Memory)
 	server.Start(t)
 	wanted := c.Stats().RedisWrites
 	testkit.Eventually(t, patience, func() bool {
 		c.Put(key(3), []byte(`3`), week)
 		return c.Stats().RedisWrites > wanted
 	}, "the second tier is used again")
-	expect(t, open(t, with(server.URL)), key(3), `3`, cache.Redis)
+	wantEntry(t, open(t, with(server.URL)), key(3), `3`, cache.Redis)
 }
 
 func TestSecondTier_HangingCostsALookupItsTimeoutAtMost(t *testing.T) {
@@ -167,7 +171,7 @@ func TestSecondTier_HangingCostsALookupItsTimeoutAtMost(t *testing.T) {
 	t.Cleanup(func() { server.Resume(t) })
 	begun := time.Now()
 	for i := range 500 {
-		expect(t, c, key(i), "", cache.Nowhere)
+		wantEntry(t, c, key(i), "", cache.Nowhere)
 	}
 	// Without the circuit breaker, 500 look-ups of 50 ms would take 25 s.
 	if took := time.Since(begun); took > 12*time.Second {
@@ -211,7 +215,7 @@ func TestClose_WritesWhatIsQueued(t *testing.T) {
 	}
 	reader := open(t, with(server.URL))
 	for i := range n {
-		expect(t, reader, key(i), fmt.Sprint(i), cache.Redis)
+		wantEntry(t, reader, key(i), fmt.Sprint(i), cache.Redis)
 	}
 }
 
@@ -248,7 +252,7 @@ func TestSecondTier_LookupOfAClientThatLeftSaysNothingOfRedis(t *testing.T) {
 	if s := reader.Stats(); s.RedisErrors != 0 {
 		t.Errorf("counted %+v", s)
 	}
-	expect(t, reader, key(1), `1`, cache.Redis)
+	wantEntry(t, reader, key(1), `1`, cache.Redis)
 }
 
 func TestForget_LeavesEverythingElse(t *testing.T) {
@@ -277,9 +281,10 @@ func TestSecondTier_BadAddressIsReportedWithoutItsPassword(t *testing.T) {
 		"redis://:canary@host:port:x/0", "http://canary", "redis://user:canary@host/notanumber",
 	} {
 		_, err := cache.New(cache.Options{RedisURL: address, Secret: secret, Now: time.Now})
-		if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "CACHE_REDIS_URL") {
-			t.Errorf("%s: %v", address, err)
-		}
+		in := expect.In(t, "%s", address)
+		require.Error(in, err)
+		expect.NotContains(in, err.Error(), "canary")
+		expect.Contains(in, err.Error(), "CACHE_REDIS_URL")
 		if err := cache.Forget(t.Context(), address); err == nil || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", address, err)
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -161,9 +163,13 @@ func TestCatalog_ChainsCarryTheirIDs(t *testing.T) {
 	}
 	for i, w := range want {
 		c, ok := chain.Lookup(w.id)
-		if !ok || c != all[i] || c.ChainID != w.chainID || c.Family != w.family || c.BlockTime <= 0 || c.Title == "" {
-			t.Errorf("%s: got %+v", w.id, c)
-		}
+		in := expect.In(t, "%s", w.id)
+		require.True(in, ok)
+		expect.Equal(in, c, all[i])
+		expect.Equal(in, c.ChainID, w.chainID)
+		expect.Equal(in, c.Family, w.family)
+		expect.Greater(in, c.BlockTime, 0)
+		expect.NotEqual(in, c.Title, "")
 	}
 	for _, unknown := range []string{"", "ETH_MAINNET", "eth_mainnet ", "btc", "solana"} {
 		if _, ok := chain.Lookup(unknown); ok {

@@ -3,6 +3,8 @@ package chain_test
 import (
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -68,8 +70,10 @@ func TestWithLogRange_ChangesNothingButTheRange(t *testing.T) {
 			t.Errorf("%s became %s, want %s", params, got, want)
 		}
 		span, ok := logsMethod(t).LogSpan(chain.WithLogRange([]byte(params), 10, 19), chain.Heads{Latest: 5})
-		if !ok || span.From != 10 || span.To != 19 || !span.Divisible {
-			t.Errorf("%s then spans %+v, %t", params, span, ok)
-		}
+		in := expect.In(t, "%s then spans", params)
+		require.True(in, ok)
+		expect.Equal(in, span.From, 10)
+		expect.Equal(in, span.To, 19)
+		expect.True(in, span.Divisible)
 	}
 }

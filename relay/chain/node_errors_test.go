@@ -1,6 +1,10 @@
 package chain
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+)
 
 func TestNodeErrors_EveryCodeOfSolanaIsExplained(t *testing.T) {
 	t.Parallel()
@@ -10,9 +14,11 @@ func TestNodeErrors_EveryCodeOfSolanaIsExplained(t *testing.T) {
 			if e.Family == Solana {
 				found++
 			}
-			if e.Title == "" || e.Meaning == "" || e.Step == "" || e.Code != code {
-				t.Errorf("%d is explained by %+v", code, e)
-			}
+			in := expect.In(t, "%d is explained", code)
+			expect.NotEqual(in, e.Title, "")
+			expect.NotEqual(in, e.Meaning, "")
+			expect.NotEqual(in, e.Step, "")
+			expect.Equal(in, e.Code, code)
 		}
 		if found != 1 {
 			t.Errorf("%d has %d meanings on Solana", code, found)
@@ -34,10 +40,9 @@ func TestTerms_SayWhatWeighGoesBy(t *testing.T) {
 		for _, m := range c.Methods() {
 			terms := m.Terms()
 			capped := m.rule == weighLogRange || m.rule == weighFeeWindow
-			if (terms.Heavy != "") != (m.rule == weighLogRange || m.rule == weighStateDepth) ||
-				(terms.Cap != "") != capped {
-				t.Errorf("%s has terms %+v", m.Name, terms)
-			}
+			in := expect.In(t, "%s has terms", m.Name)
+			expect.Equal(in, terms.Heavy != "", m.rule == weighLogRange || m.rule == weighStateDepth)
+			expect.Equal(in, terms.Cap != "", capped)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -75,9 +76,10 @@ func TestRefusals_SayWhatToDoInstead(t *testing.T) {
 			t.Errorf("%s is served on %s", tc.method, tc.chain)
 		}
 		refusal := c.Refuse(tc.method, links)
-		if refusal.Reason != fault.MethodNotServed || refusal.Code() != -32601 || refusal.HTTP() != 404 {
-			t.Errorf("%.40s: refused with %s", tc.method, refusal.Reason)
-		}
+		in := expect.In(t, "%.40s", tc.method)
+		expect.Equal(in, refusal.Reason, fault.MethodNotServed)
+		expect.Equal(in, refusal.Code(), -32601)
+		expect.Equal(in, refusal.HTTP(), 404)
 		if !strings.Contains(refusal.Message, tc.advice) {
 			t.Errorf("%.40s on %s: message %q lacks %q", tc.method, tc.chain, refusal.Message, tc.advice)
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -137,15 +139,14 @@ func TestWeigh_RangeRefusalSaysHowToPaginate(t *testing.T) {
 			t.Errorf("message %q lacks %q", refusal.Message, part)
 		}
 	}
-	if refusal.Data["from_block"] != uint64(100) || refusal.Data["to_block"] != uint64(head) ||
-		refusal.Data["max_blocks"] != 1000 {
-		t.Errorf("data is %v", refusal.Data)
-	}
+	expect.Equal[any](t, refusal.Data["from_block"], uint64(100))
+	expect.Equal[any](t, refusal.Data["to_block"], uint64(head))
+	expect.Equal[any](t, refusal.Data["max_blocks"], 1000)
 	linked := chain.Links{Contact: "help@example.org", Docs: "https://example.org/docs"}.On(refusal)
-	if linked.Data["contact"] != "help@example.org" || linked.Data["docs"] != "https://example.org/docs" ||
-		linked.Data["max_blocks"] != 1000 {
-		t.Errorf("links are missing: %v", linked.Data)
-	}
+	in := expect.In(t, "links are missing")
+	expect.Equal[any](in, linked.Data["contact"], "help@example.org")
+	expect.Equal[any](in, linked.Data["docs"], "https://example.org/docs")
+	expect.Equal[any](in, linked.Data["max_blocks"], 1000)
 }
 
 func TestWeigh_FeeHistoryIsCappedInEveryForm(t *testing.T) {
@@ -275,9 +276,11 @@ func TestWeigh_OtherMethodsGoByNameAlone(t *testing.T) {
 			}
 			for _, params := range []string{``, `[]`, `["0x0","0x0"]`, `[{"fromBlock":"0x0","toBlock":"latest"}]`} {
 				w, refusal := m.Weigh([]byte(params), chain.Heads{Latest: head})
-				if refusal != nil || w.Units != m.Weight || w.Class != m.Class || m.NeedsHead([]byte(params)) {
-					t.Errorf("%s %s: %+v, %v", m.Name, params, w, refusal)
-				}
+				in := expect.In(t, "%s %s", m.Name, params)
+				require.Nil(in, refusal)
+				expect.Equal(in, w.Units, m.Weight)
+				expect.Equal(in, w.Class, m.Class)
+				expect.False(in, m.NeedsHead([]byte(params)))
 			}
 		}
 	}

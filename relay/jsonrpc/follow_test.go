@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // follow feeds a value in chunks of the given size. end is where the value ended; -1 if it did not.
@@ -86,9 +88,9 @@ func FuzzFollower(f *testing.F) {
 			if errors.Is(err, ErrTooDeep) {
 				return
 			}
-			if err != nil || end < 0 || strings.TrimRight(string(body), " \n\r\t") != string(body[:end]) {
-				t.Fatalf("%q in chunks of %d ends at %d, %v", body, size, end, err)
-			}
+			require.NoError(t, err)
+			require.AtLeast(t, end, 0, size)
+			require.Equal(t, strings.TrimRight(string(body), " \n\r\t"), string(body[:end]), size)
 			return
 		}
 		if end >= 0 && !json.Valid(body[:min(end, len(body))]) {

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestSplitRequest_KeepsMembersByteForByte(t *testing.T) {
@@ -30,9 +33,9 @@ func TestSplitRequest_KeepsMembersByteForByte(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(r.ID) != c.id || string(r.Method) != c.method || string(r.Params) != c.params {
-				t.Errorf("id %s method %s params %s", r.ID, r.Method, r.Params)
-			}
+			expect.Equal(t, string(r.ID), c.id)
+			expect.Equal(t, string(r.Method), c.method)
+			expect.Equal(t, string(r.Params), c.params)
 		})
 	}
 }
@@ -86,9 +89,11 @@ func TestSplitRequest_SaysWhatIsWrong(t *testing.T) {
 func TestSplitBatch_ReturnsItemsInOrder(t *testing.T) {
 	t.Parallel()
 	items, tooMany, err := SplitBatch([]byte(` [ {"a":1} , 2,"x", [] ] `), 4)
-	if err != nil || tooMany || len(items) != 4 || string(items[0]) != `{"a":1}` || string(items[3]) != `[]` {
-		t.Errorf("%s %v %v", items, tooMany, err)
-	}
+	require.NoError(t, err)
+	expect.False(t, tooMany)
+	require.Len(t, items, 4)
+	expect.Equal(t, string(items[0]), `{"a":1}`)
+	expect.Equal(t, string(items[3]), `[]`)
 	if _, tooMany, _ = SplitBatch([]byte(`[1,2,3,4,5]`), 4); !tooMany {
 		t.Error("five items passed a limit of four")
 	}
@@ -121,9 +126,11 @@ func TestSplitResponse_ReadsResultsAndErrors(t *testing.T) {
 		{`{"id":1,"result":1}x`, "", "", ErrSyntax},
 	} {
 		r, err := SplitResponse([]byte(c.body))
-		if !errors.Is(err, c.want) ||
-			(c.want == nil && (string(r.Result) != c.result || string(r.Error) != c.errObject)) {
-			t.Errorf("%s: result %s error %s, %v", c.body, r.Result, r.Error, err)
+		in := expect.In(t, "%s", c.body)
+		expect.ErrorIs(in, err, c.want)
+		if c.want == nil {
+			expect.Equal(in, string(r.Result), c.result)
+			expect.Equal(in, string(r.Error), c.errObject)
 		}
 	}
 }
@@ -211,10 +218,10 @@ func FuzzSplitRequest(f *testing.F) {
 		if params == "null" {
 			params = ""
 		}
-		if string(r.ID) != string(want["id"]) || `"`+string(r.Method)+`"` != string(want["method"]) ||
-			string(r.Params) != params {
-			t.Fatalf("%q: id %q method %q params %q", body, r.ID, r.Method, r.Params)
-		}
+		in := expect.In(t, "%q", body)
+		require.Equal(in, string(r.ID), string(want["id"]))
+		require.Equal(in, `"`+string(r.Method)+`"`, string(want["method"]))
+		require.Equal(in, string(r.Params), params)
 	})
 }
 
