@@ -16,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -28,9 +30,9 @@ import (
 // waitsSince compares a wait's count, and its age, which grows while a test runs.
 func waitsSince(t *testing.T, what string, w store.Wait, count int64, oldest time.Duration) {
 	t.Helper()
-	if w.Count != count || w.Oldest < oldest || w.Oldest > oldest+30*time.Minute {
-		t.Errorf("%s: %d wait for %s, want %d for %s", what, w.Count, w.Oldest, count, oldest)
-	}
+	in := expect.In(t, "%s", what)
+	expect.Equal(in, w.Count, count)
+	expect.Between(in, w.Oldest, oldest, oldest+30*time.Minute)
 }
 
 // Two rows of each kind that are not late, in addition to the late ones.
@@ -92,12 +94,13 @@ func TestBacklog_IsWhatWaitsAndNothingElse(t *testing.T) {
 	s := storetest.Must[*store.Store](t)(store.Open(ctx, url))
 	t.Cleanup(s.Close)
 	empty := storetest.Must[*store.Backlog](t)(s.LoadBacklog(ctx, time.Hour))
-	if empty.StuckSettlements != (store.Wait{}) || len(empty.OpenPayments)+len(empty.Subscriptions)+len(empty.Tickets)+
-		len(empty.Chains)+len(empty.Incidents) > 0 ||
+	in := expect.In(t, "nothing waits in an empty record")
+	expect.Equal(in, empty.StuckSettlements, store.Wait{})
+	expect.AtMost(in, len(empty.OpenPayments)+len(empty.Subscriptions)+len(empty.Tickets)+
+		len(empty.Chains)+len(empty.Incidents), 0)
+	expect.AtMost(in,
 		empty.StuckSubscriptions+empty.LateCheckouts+empty.LateStatements+empty.LateTickets+empty.LateIncidents+
-			empty.Unconfirmed > 0 {
-		t.Errorf("nothing waits in an empty record: %+v", empty)
-	}
+			empty.Unconfirmed, 0)
 
 	conn := storetest.Must[*pgx.Conn](t)(pgx.Connect(ctx, url))
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
@@ -117,11 +120,10 @@ func TestBacklog_IsWhatWaitsAndNothingElse(t *testing.T) {
 	waitsSince(t, "payments that settle", b.OpenPayments[paymentdb.AuthorizationSettling], 1, time.Minute)
 
 	lasting := map[subscription.Status]int64{subscription.Active: 2, subscription.PastDue: 1, subscription.Unpaid: 1}
-	if !maps.Equal(b.Subscriptions, lasting) || b.StuckSubscriptions != 5 || b.LateCheckouts != 1 ||
-		b.LateStatements != 2 {
-		t.Errorf("subscriptions %v, %d stuck; %d checkouts, %d statements late", b.Subscriptions, b.StuckSubscriptions,
-			b.LateCheckouts, b.LateStatements)
-	}
+	expect.EqualMaps(t, b.Subscriptions, lasting)
+	expect.Equal(t, b.StuckSubscriptions, 5)
+	expect.Equal(t, b.LateCheckouts, 1)
+	expect.Equal(t, b.LateStatements, 2)
 	waitsSince(t, "events of Stripe", b.StripeEvents, 2, 2*time.Hour)
 
 	if len(b.Tickets) != 1 || b.LateTickets != 1 {
@@ -129,10 +131,10 @@ func TestBacklog_IsWhatWaitsAndNothingElse(t *testing.T) {
 	}
 	waitsSince(t, "tickets", b.Tickets[ticket.High], 2, 7*time.Hour)
 
-	if !maps.Equal(b.Incidents, map[chain.ID]bool{chain.BaseMainnet: true}) || b.LateIncidents != 1 ||
-		len(b.Chains) != 1 || b.Chains[chain.EthMainnet].State != chain.Degraded {
-		t.Errorf("incidents %v, %d untold; chains %v", b.Incidents, b.LateIncidents, b.Chains)
-	}
+	expect.EqualMaps(t, b.Incidents, map[chain.ID]bool{chain.BaseMainnet: true})
+	expect.Equal(t, b.LateIncidents, 1)
+	expect.Len(t, b.Chains, 1)
+	expect.Equal(t, b.Chains[chain.EthMainnet].State, chain.Degraded)
 }
 
 // Every worker counts these every minute, among the periods of all accounts since the service
@@ -163,10 +165,10 @@ func TestBacklog_FindsLateStatementsOnly(t *testing.T) {
 	}
 	rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query)
 	plan := storetest.Must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
-	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") ||
-		!strings.Contains(text, "usage_periods_unstated") {
-		t.Errorf("they are found by\n%s\n%v", text, err)
-	}
+	text := strings.Join(plan, "\n")
+	require.NoError(t, err)
+	expect.NotContains(t, text, "Seq Scan")
+	expect.Contains(t, text, "usage_periods_unstated")
 }
 
 func TestBacklog_ReportsASettlementThatIsNotFinalInTime(t *testing.T) {

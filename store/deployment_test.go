@@ -9,6 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/migrations"
 	"github.com/chainaccess/gateway/store"
 )
@@ -109,23 +111,25 @@ func TestReadDeployment_BeginsAnEpochWithAnotherServer(t *testing.T) {
 		return d
 	}
 	first := read(s)
-	if first.Epoch != 0 || first.Begun || read(other).ID != first.ID {
-		t.Errorf("the first look gives %+v, the second %+v", first, read(other))
-	}
+	in := expect.In(t, "the first look")
+	expect.Equal(in, first.Epoch, 0)
+	expect.False(in, first.Begun)
+	expect.Equal(in, read(other).ID, first.ID)
 	for range 2 { // each epoch is later than the previous one
 		before := read(s).Epoch
 		alter(t, url, "UPDATE deployment SET server = '7000000000000000000/00000001'")
 		begun := read(s)
-		if !begun.Begun || begun.Epoch <= before || begun.ID != first.ID {
-			t.Errorf("another server gives %+v after epoch %d", begun, before)
-		}
+		in := expect.In(t, "another server")
+		expect.True(in, begun.Begun)
+		expect.Greater(in, begun.Epoch, before)
+		expect.Equal(in, begun.ID, first.ID)
 		if again := read(other); again.Begun || again.Epoch != begun.Epoch {
 			t.Errorf("another process begins %+v after %+v", again, begun)
 		}
 	}
 	present := read(s).Epoch
-	if told, err := s.BeginEpoch(t.Context(), present+1_000_000); err != nil || told.Epoch < present+1_000_000 ||
-		read(s).Epoch != told.Epoch {
-		t.Errorf("an epoch that was told begins as %+v (%v)", told, err)
-	}
+	told, err := s.BeginEpoch(t.Context(), present+1_000_000)
+	require.NoError(t, err)
+	expect.AtLeast(t, told.Epoch, present+1_000_000)
+	expect.Equal(t, read(s).Epoch, told.Epoch)
 }

@@ -29,10 +29,12 @@ func TestStatement_ClosedOneNeverChangesAndTheNextShowsLateUsage(t *testing.T) {
 		line(november, first, "eth_mainnet", "heavy", "hit", "", 3, 0),
 		line(november, second, "base_mainnet", "standard", "plan_quota", "", 2, 0))
 	d.flushed("2026-11-20T11:59:50Z")
-	if s := d.get(a, november); s.Status != statement.Open || s.Totals.Requests != 15 || s.ContentHash != "" ||
-		!s.AsOf.Equal(at(t, "2026-11-20T11:59:50Z")) {
-		t.Errorf("while it is open it is %s", wire(t, s))
-	}
+	s := d.get(a, november)
+	in := expect.In(t, "while it is open")
+	expect.Equal(in, s.Status, statement.Open)
+	expect.Equal(in, s.Totals.Requests, 15)
+	expect.Equal(in, s.ContentHash, "")
+	expect.True(in, s.AsOf.Equal(at(t, "2026-11-20T11:59:50Z")))
 	// Over, but the watermark has not passed its end by the grace.
 	d.wait("2026-12-01T00:04:59Z")
 	if r := d.close(a); r != (statement.Report{Waiting: 1}) {
@@ -66,9 +68,9 @@ func TestStatement_ClosedOneNeverChangesAndTheNextShowsLateUsage(t *testing.T) {
 	if r := d.close(a); r != (statement.Report{Closed: 1, Adjusted: 1}) {
 		t.Errorf("the next one: %+v", r)
 	}
-	s := d.get(a, december)
+	s = d.get(a, december)
 	want := statement.Totals{Requests: 2, Billable: 1, Units: 1_000, PlanUnits: 1_000, Refusals: 1, Refunded: 1}
-	in := expect.In(t, "the next one")
+	in = expect.In(t, "the next one")
 	require.Len(in, s.Adjustments, 1)
 	expect.Equal(in, s.Adjustments[0].Period, november)
 	expect.Equal(in, s.Adjustments[0].Totals, want)

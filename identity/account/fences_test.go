@@ -91,15 +91,19 @@ func TestPlanFences_ProjectTheNextPlanBeforeItsPeriod(t *testing.T) {
 	project := func(terms account.Terms, at time.Time) account.AccountLimits {
 		return terms.Fences(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
 	}
-	if f := project(down, at); f.Current.Quota != 60_000_000*plan.Unit || f.Next.Quota != pro.Included ||
-		f.Following == nil || f.Following.Rate != pro.Rate {
-		t.Errorf("before a smaller plan: %+v", f)
-	}
-	if f := project(down, ends); f.Current.Quota != pro.Included || f.Rate != pro.Rate || f.Following != nil {
-		t.Errorf("after it took over: %+v", f)
-	}
-	f := project(over, at)
-	in := expect.In(t, "before an end")
+	f := project(down, at)
+	in := expect.In(t, "before a smaller plan")
+	expect.Equal(in, f.Current.Quota, 60_000_000*plan.Unit)
+	expect.Equal(in, f.Next.Quota, pro.Included)
+	require.NotNil(in, f.Following)
+	expect.Equal(in, f.Following.Rate, pro.Rate)
+	f = project(down, ends)
+	in = expect.In(t, "after it took over")
+	expect.Equal(in, f.Current.Quota, pro.Included)
+	expect.Equal(in, f.Rate, pro.Rate)
+	expect.Nil(in, f.Following)
+	f = project(over, at)
+	in = expect.In(t, "before an end")
 	expect.Equal(in, f.Next.Quota, free.Included)
 	expect.True(in, f.Current.End.Equal(ends), f.Current.End, ends)
 	expect.Equal(in, f.Next.End, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))

@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -134,9 +135,11 @@ func TestRefund_HangingFirstAttemptIsRepeated(t *testing.T) {
 			if took := time.Since(begun); took > 4*refundAttempts*refundTimeout {
 				t.Errorf("it took %s", took)
 			}
-			if given := told.Message == fault.UpstreamFailed.Entry().Meaning; given != row.given || c.Charged ||
-				!row.given && !strings.Contains(told.Message, "is given back as soon as") {
-				t.Errorf("told %q, charged %t", told.Message, c.Charged)
+			given := told.Message == fault.UpstreamFailed.Entry().Meaning
+			expect.Equal(t, given, row.given)
+			expect.False(t, c.Charged)
+			if !row.given {
+				expect.Contains(t, told.Message, "is given back as soon as")
 			}
 			if len(lostCalls.calls) == 1 == row.given {
 				t.Errorf("%d refunds wait", len(lostCalls.calls))

@@ -7,6 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/audit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/usagedb"
@@ -72,10 +74,11 @@ func TestAudit_NamesCallsThatWereServedAndNotBilled(t *testing.T) {
 	b.recordCalls(t, h, 2, at) // as when Redis evicted a bucket
 	b.chargeAt(t, h, 2, at.Add(-time.Hour), "ok")
 	_, told := b.audit(t, audit.Options{})
-	if len(told) != 1 || told[0].Identity != audit.Calls || told[0].Left.Figure != audit.Count(charges+2) ||
-		told[0].Right.Figure != audit.Count(charges) {
-		t.Errorf("with two calls that were not billed: %v", told)
-	}
+	in := expect.In(t, "with two calls that were not billed")
+	require.Len(in, told, 1)
+	expect.Equal(in, told[0].Identity, audit.Calls)
+	expect.Equal(in, told[0].Left.Figure, audit.Count(charges+2))
+	expect.Equal(in, told[0].Right.Figure, audit.Count(charges))
 }
 
 func TestAudit_NamesChargesWithoutARecordOfTheCall(t *testing.T) {
@@ -90,10 +93,10 @@ func TestAudit_NamesChargesWithoutARecordOfTheCall(t *testing.T) {
 VALUES ('lost', gen_random_uuid(), 0, gen_random_uuid(), 'rpc', '', 'mark', now())`)
 	var named []audit.UnrecordedCharges
 	s, told := b.audit(t, audit.Options{Unrecorded: func(u audit.UnrecordedCharges) { named = append(named, u) }})
-	if len(told) != 0 || s.Unrecorded != 1 || s.LostCalls != 1 {
-		t.Errorf("the audit says %+v and %v, want one charge without a record, one lost call and no difference",
-			s, told)
-	}
+	in := expect.In(t, "one charge without a record, one lost call and no difference")
+	expect.Empty(in, told)
+	expect.Equal(in, s.Unrecorded, 1)
+	expect.Equal(in, s.LostCalls, 1)
 	if want := (audit.UnrecordedCharges{
 		Account: h.Account, Key: h.Key, Hour: at.Truncate(time.Hour), Charges: 1,
 	}); len(named) != 1 || named[0] != want {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/audit"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -74,9 +76,10 @@ func TestAudit_UnderLoadNeverAlarms(t *testing.T) {
 	for _, d := range told {
 		t.Errorf("after the load: %s", d)
 	}
-	if s.Accounts != 5 || s.Periods != 4 || s.Packs != 5 || seen.Counters < 8 {
-		t.Errorf("looked at %+v, and at up to %d counters under load", s, seen.Counters)
-	}
+	expect.Equal(t, s.Accounts, 5)
+	expect.Equal(t, s.Periods, 4)
+	expect.Equal(t, s.Packs, 5)
+	expect.AtLeast(t, seen.Counters, 8)
 	if shape := b.shape(t); !shape.whole() {
 		t.Errorf("%+v: this was no such load", shape)
 	}
@@ -163,12 +166,13 @@ func TestAudit_WaitsForTheChargeOfARecordedRefund(t *testing.T) {
 	if err := b.store.CommitUsage(b.ctx, refunds); err != nil {
 		t.Fatal(err)
 	}
-	if _, told := b.audit(t, audit.Options{Patience: time.Millisecond}); len(told) != 1 ||
-		told[0].Identity != audit.Refunds ||
-		told[0].String() != "account "+h.Account.String()+", period "+a.Receipt.Period+": refunds: key "+h.Key.String()+
-			", rpc eth_call on eth_mainnet, drawn from plan: units given back 2, charged 0: 2 more" {
-		t.Errorf("without its charge: %v", told)
-	}
+	_, told := b.audit(t, audit.Options{Patience: time.Millisecond})
+	in := expect.In(t, "without its charge")
+	require.Len(in, told, 1)
+	expect.Equal(in, told[0].Identity, audit.Refunds)
+	expect.Equal(in, told[0].String(),
+		"account "+h.Account.String()+", period "+a.Receipt.Period+": refunds: key "+h.Key.String()+
+			", rpc eth_call on eth_mainnet, drawn from plan: units given back 2, charged 0: 2 more")
 	var late sync.WaitGroup
 	late.Go(func() {
 		deadline := time.NewTimer(100 * time.Millisecond)

@@ -16,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -44,10 +46,11 @@ func TestPush_FailedOneIsSaidNotToBeInForceAndRetried(t *testing.T) {
 	}
 	for _, name := range []string{"revoke", "suspend", "again"} {
 		err := changes[name]()
-		if refused, ok := errors.AsType[*fault.Error](err); !ok || refused.Reason != fault.NotYetInForce ||
-			refused.Cause == nil {
-			t.Errorf("%s without Redis gave %v, want %s with its cause", name, err, fault.NotYetInForce)
-		}
+		refused, ok := errors.AsType[*fault.Error](err)
+		in := expect.In(t, "%s without Redis", name)
+		require.True(in, ok, err)
+		expect.Equal(in, refused.Reason, fault.NotYetInForce)
+		expect.Error(in, refused.Cause)
 	}
 	if _, _, err := b.limits.AdmitOrLoad(b.ctx, s, charge(1)); err == nil {
 		t.Error("a call was answered without Redis")
@@ -462,9 +465,12 @@ func TestPush_ImpossibleOneKeepsNoOtherWaiting(t *testing.T) {
 		t.Errorf("after the push: %+v", a)
 	}
 	left, err := b.store.ListPushes(b.ctx, -time.Hour, 10)
-	if err != nil || len(left) != 2 || left[0].Account != stuck.account.ID || left[0].InForce || !left[1].InForce {
-		t.Errorf("left are %+v, %v; want the one that failed before the one that is pushed once more", left, err)
-	}
+	in := expect.In(t, "the one that failed before the one that is pushed once more")
+	require.NoError(in, err)
+	require.Len(in, left, 2)
+	expect.Equal(in, left[0].Account, stuck.account.ID)
+	expect.False(in, left[0].InForce)
+	expect.True(in, left[1].InForce)
 }
 
 // After a failover Redis may lack the newest write.

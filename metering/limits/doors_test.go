@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 
@@ -15,6 +14,8 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/audit"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -130,11 +131,12 @@ func TestBind_BoundKeyHasItsWalletsFencesInEveryProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bound.Key.Door != account.DoorWallet || bound.Account.Kind != accountdb.KindWallet ||
-		bound.Account.Plan != plan.WalletBound ||
-		bound.Account.ID != h.account.ID || bound.Key.Daily != account.Unlimited || !bound.Key.Adoptable {
-		t.Errorf("bound as %+v", bound)
-	}
+	expect.Equal(t, bound.Key.Door, account.DoorWallet)
+	expect.Equal(t, bound.Account.Kind, accountdb.KindWallet)
+	expect.Equal(t, bound.Account.Plan, plan.WalletBound)
+	expect.Equal(t, bound.Account.ID, h.account.ID)
+	expect.Equal(t, bound.Key.Daily, account.Unlimited)
+	expect.True(t, bound.Key.Adoptable)
 	for i, process := range both {
 		if a := process.admit(t, process.subject, charge(day)); !a.Admitted {
 			t.Errorf("process %d: the day still refuses: %+v", i, a)
@@ -153,9 +155,10 @@ func TestBind_BoundKeyHasItsWalletsFencesInEveryProcess(t *testing.T) {
 		t.Errorf("past the million: %+v", a)
 	}
 	again, err := both[0].limits.BindKey(b.ctx, binding(h, 1), author)
-	if err != nil || again.Key.Version != bound.Key.Version || again.Account.Version != bound.Account.Version {
-		t.Errorf("bound again: %+v, %v; want nothing changed", again, err)
-	}
+	in := expect.In(t, "bound again")
+	require.NoError(in, err)
+	expect.Equal(in, again.Key.Version, bound.Key.Version)
+	expect.Equal(in, again.Account.Version, bound.Account.Version)
 }
 
 // redisWindow clears the rate window of an account, which these tests are not about.
@@ -193,10 +196,11 @@ func followsTheWallet(t *testing.T, b *bundle, first, second *holder) {
 		t.Fatal(err)
 	}
 	bound, err := b.limits.BindKey(b.ctx, binding(second, 1), author)
-	if err != nil || bound.Account.ID != first.account.ID || bound.Key.Account != first.account.ID ||
-		bound.Wallet.Key != second.key.ID {
-		t.Fatalf("bound anew: %+v, %v; want the account of the first key", bound, err)
-	}
+	in := expect.In(t, "bound anew")
+	require.NoError(in, err)
+	require.Equal(in, bound.Account.ID, first.account.ID)
+	require.Equal(in, bound.Key.Account, first.account.ID)
+	require.Equal(in, bound.Wallet.Key, second.key.ID)
 	for i, process := range both {
 		b.redisWindow(t, first.account.ID)
 		if a := process.admit(t, process.subject, charge(1001*plan.Unit)); a.Refused != fault.PlanQuota.String() {
@@ -219,10 +223,11 @@ func followsTheWallet(t *testing.T, b *bundle, first, second *holder) {
 	}
 	for _, id := range []account.ID{first.account.ID, second.account.ID} {
 		lines, err := b.store.ListAudit(b.ctx, id, 10)
-		if err != nil || lines[0].Action != "bind_key" || lines[0].Key != second.key.ID ||
-			!strings.Contains(string(lines[0].After), first.account.ID.String()) {
-			t.Errorf("the audit log of account %s begins with %+v, %v", id, lines, err)
-		}
+		in := expect.In(t, "the audit log of account %s", id)
+		require.NoError(in, err)
+		expect.Equal(in, lines[0].Action, "bind_key")
+		expect.Equal(in, lines[0].Key, second.key.ID)
+		expect.Contains(in, string(lines[0].After), first.account.ID.String())
 	}
 }
 
@@ -291,15 +296,18 @@ func TestAdopt_NextCallCountsForTheNewOwnerInEveryProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if k := adopted.Key; k.Door != account.DoorAdopted || k.Account != owner || k.Daily != account.Unlimited ||
-				k.Adoptable {
-				t.Errorf("adopted as %+v", k)
-			}
+			k := adopted.Key
+			expect.Equal(t, k.Door, account.DoorAdopted)
+			expect.Equal(t, k.Account, owner)
+			expect.Equal(t, k.Daily, account.Unlimited)
+			expect.False(t, k.Adoptable)
 			for i, process := range both {
 				moved, a, err := process.limits.AdmitOrLoad(b.ctx, process.subject, charge(20_000*plan.Unit))
-				if err != nil || !a.Admitted || moved.Account != owner || a.Supply != plan.Premium {
-					t.Errorf("process %d admitted the next call as %+v, %+v, %v", i, moved, a, err)
-				}
+				in := expect.In(t, "process %d admitted the next call", i)
+				require.NoError(in, err)
+				expect.True(in, a.Admitted)
+				expect.Equal(in, moved.Account, owner)
+				expect.Equal(in, a.Supply, plan.Premium)
 			}
 			if units := b.charged(t, owner); units != 40_000*plan.Unit {
 				t.Errorf("the owner is charged %s units", units)
@@ -308,9 +316,10 @@ func TestAdopt_NextCallCountsForTheNewOwnerInEveryProcess(t *testing.T) {
 				t.Errorf("the account from before is charged %s units, want those from before", units)
 			}
 			again, err := both[1].limits.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author)
-			if err != nil || again.Key.Version != adopted.Key.Version || again.Adoption != adopted.Adoption {
-				t.Errorf("adopted again: %+v, %v; want the same", again, err)
-			}
+			in := expect.In(t, "adopted again")
+			require.NoError(in, err)
+			expect.Equal(in, again.Key.Version, adopted.Key.Version)
+			expect.Equal(in, again.Adoption, adopted.Adoption)
 		})
 	}
 }
@@ -343,9 +352,10 @@ func TestBind_TwoThatRaceForAWalletLeaveItOneKey(t *testing.T) {
 			continue
 		}
 		refusedWith(t, "a loser", err, fault.BindingRefused)
-		if key.Door != account.DoorPublic || key.Account != keys[i].account.ID || key.Version != 1 {
-			t.Errorf("a loser was changed: %+v", key)
-		}
+		in := expect.In(t, "a loser was changed")
+		expect.Equal(in, key.Door, account.DoorPublic)
+		expect.Equal(in, key.Account, keys[i].account.ID)
+		expect.Equal(in, key.Version, 1)
 	}
 	if won != 1 {
 		t.Errorf("%d keys were bound, want one", won)
@@ -518,10 +528,11 @@ func TestDoors_UnpushedMoveIsInForceOnceTheMeterAnswers(t *testing.T) {
 	stop()
 	wg.Wait()
 	for i, process := range both {
-		if moved, a, err := process.limits.AdmitOrLoad(b.ctx, process.subject, charge(1)); err != nil || !a.Admitted ||
-			moved.Account != owner {
-			t.Errorf("process %d: %+v, %+v, %v", i, moved, a, err)
-		}
+		moved, a, err := process.limits.AdmitOrLoad(b.ctx, process.subject, charge(1))
+		in := expect.In(t, "process %d", i)
+		require.NoError(in, err)
+		expect.True(in, a.Admitted)
+		expect.Equal(in, moved.Account, owner)
 	}
 	if _, err := b.limits.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author); err != nil {
 		t.Errorf("adopted again, in force: %v", err)
@@ -549,25 +560,28 @@ func TestClaim_RepeatedGivesAFreshKeyAndEndsTheOldOne(t *testing.T) {
 	owner := b.owner(t, plan.Free)
 	c, old := b.claim(t, owner)
 	first, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author)
-	if err != nil || first.Agent.Key.MonthlyCap != 50_000*plan.Unit || first.Agent.Key.Door != account.DoorAccount ||
-		!first.Before.IsZero() {
-		t.Fatalf("claimed: %+v, %v", first, err)
-	}
+	in := expect.In(t, "claimed")
+	require.NoError(in, err)
+	require.Equal(in, first.Agent.Key.MonthlyCap, 50_000*plan.Unit)
+	require.Equal(in, first.Agent.Key.Door, account.DoorAccount)
+	require.True(in, first.Before.IsZero())
 	both := b.two(t, old)
 	if both[0].subject.Agent != first.Agent.ID {
 		t.Errorf("the key is known as %+v, want the agent's", both[0].subject.Identity)
 	}
-	if again, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author); err != nil ||
-		again.Agent.Key.ID != c.Key || again.Agent.ID != first.Agent.ID {
-		t.Errorf("the same key again: %+v, %v", again, err)
-	}
+	again, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author)
+	in = expect.In(t, "the same key again")
+	require.NoError(in, err)
+	expect.Equal(in, again.Agent.Key.ID, c.Key)
+	expect.Equal(in, again.Agent.ID, first.Agent.ID)
 	next, fresh := b.claim(t, owner)
 	next.Name = "scout the second"
 	second, err := b.limits.ClaimAgent(b.ctx, next, account.Settings{}, author)
-	if err != nil || second.Agent.ID != first.Agent.ID || second.Before != old.key.ID ||
-		second.Agent.Name != next.Name {
-		t.Fatalf("claimed again: %+v, %v", second, err)
-	}
+	in = expect.In(t, "claimed again")
+	require.NoError(in, err)
+	require.Equal(in, second.Agent.ID, first.Agent.ID)
+	require.Equal(in, second.Before, old.key.ID)
+	require.Equal(in, second.Agent.Name, next.Name)
 	for i, process := range both {
 		if a := process.admit(t, process.subject, charge(1)); a.Refused != fault.KeyInvalid.String() {
 			t.Errorf("process %d admits the old key: %+v", i, a)
@@ -582,12 +596,14 @@ func TestClaim_RepeatedGivesAFreshKeyAndEndsTheOldOne(t *testing.T) {
 		t.Errorf("the older claim again: %+v, %v", late, err)
 	}
 	agents, err := b.store.ListAgents(b.ctx, owner)
-	if err != nil || len(agents) != 1 || agents[0].Key.ID != fresh.key.ID || agents[0].Name != next.Name {
-		t.Errorf("listed: %+v, %v", agents, err)
-	}
+	in = expect.In(t, "listed")
+	require.NoError(in, err)
+	require.Len(in, agents, 1)
+	expect.Equal(in, agents[0].Key.ID, fresh.key.ID)
+	expect.Equal(in, agents[0].Name, next.Name)
 	// A retry of the newest one returns only once the older key is dead everywhere, even if a
 	// process died after the commit.
-	again, err := b.limits.ClaimAgent(b.ctx, next, account.Settings{}, author)
+	again, err = b.limits.ClaimAgent(b.ctx, next, account.Settings{}, author)
 	if err != nil || again.Before != old.key.ID {
 		t.Errorf("the newest claim again: %+v, %v; want it to see to the older key", again, err)
 	}
@@ -663,9 +679,10 @@ func TestAdopt_FullAccountTakesNoKey(t *testing.T) {
 		return err
 	}
 	refusedWith(t, "adopted", adopt(), fault.FieldRefused)
-	if key, err := b.store.LoadKey(b.ctx, h.key.ID); err != nil || key.Account != h.account.ID || key.Version != 1 {
-		t.Errorf("the key is %+v, %v", key, err)
-	}
+	key, err := b.store.LoadKey(b.ctx, h.key.ID)
+	require.NoError(t, err)
+	expect.Equal(t, key.Account, h.account.ID)
+	expect.Equal(t, key.Version, 1)
 	again, _ := b.claim(t, owner)
 	if claimed, err := b.limits.ClaimAgent(b.ctx, again, account.Settings{}, author); err != nil ||
 		claimed.Before != known.Key {
@@ -673,7 +690,7 @@ func TestAdopt_FullAccountTakesNoKey(t *testing.T) {
 	}
 	other, _ := b.claim(t, owner)
 	other.Address = someWallet(2)
-	_, err := b.limits.ClaimAgent(b.ctx, other, account.Settings{}, author)
+	_, err = b.limits.ClaimAgent(b.ctx, other, account.Settings{}, author)
 	refusedWith(t, "claimed", err, fault.FieldRefused)
 	if agents, err := b.store.ListAgents(b.ctx, owner); err != nil || len(agents) != 1 {
 		t.Errorf("there are %d agents, %v", len(agents), err)

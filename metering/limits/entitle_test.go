@@ -9,6 +9,8 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
 )
@@ -33,13 +35,15 @@ func TestEntitlement_IsInForceAtOnce(t *testing.T) {
 		Plan: plan.Pro, Cycle: plan.Cycle{Anchor: began, Ends: ends}, Next: plan.Free, NextFrom: ends,
 	}
 	entitled, err := b.limits.Entitle(b.ctx, h.account.ID, e, author)
-	if err != nil || entitled.Plan != plan.Pro || entitled.NextPlan != plan.Free {
-		t.Fatalf("%+v, %v", entitled, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, entitled.Plan, plan.Pro)
+	require.Equal(t, entitled.NextPlan, plan.Free)
 	a := b.admit(t, subject, charge(plan.Unit))
-	if b.now(t).Before(ends) &&
-		(!a.Admitted || a.Supply != plan.Premium || a.Receipt.Period != (account.Period{Start: began}).Key()) {
-		t.Errorf("with the larger plan: %+v", a)
+	if b.now(t).Before(ends) {
+		in := expect.In(t, "with the larger plan")
+		expect.True(in, a.Admitted)
+		expect.Equal(in, a.Supply, plan.Premium)
+		expect.Equal(in, a.Receipt.Period, (account.Period{Start: began}).Key())
 	}
 	again, err := b.limits.Entitle(b.ctx, h.account.ID, e, author)
 	if err != nil || again.Version != entitled.Version {
@@ -47,9 +51,10 @@ func TestEntitlement_IsInForceAtOnce(t *testing.T) {
 	}
 	testkit.Eventually(t, testTimeout, func() bool { return !b.now(t).Before(ends) }, "the end")
 	a = b.admit(t, subject, charge(plan.Unit))
-	if !a.Admitted || a.Supply != plan.Public || a.Receipt.Period != (account.Period{Start: ends}).Key() {
-		t.Errorf("from the end on: %+v", a)
-	}
+	in := expect.In(t, "from the end")
+	expect.True(in, a.Admitted)
+	expect.Equal(in, a.Supply, plan.Public)
+	expect.Equal(in, a.Receipt.Period, (account.Period{Start: ends}).Key())
 	ended, err := b.store.ListEndedPeriods(b.ctx, h.account.ID)
 	if err != nil || len(ended) > 1 {
 		t.Errorf("cut periods: %+v, %v", ended, err)
@@ -68,9 +73,11 @@ func TestEntitlement_LeavesAContractAlone(t *testing.T) {
 	got, err := b.limits.Entitle(b.ctx, h.account.ID, subscription.Entitlement{
 		Plan: plan.Free, Cycle: plan.Cycle{Anchor: b.now(t)},
 	}, author)
-	if err != nil || got.Plan != plan.Enterprise || got.Custom == nil || *got.Custom != custom || got.NextPlan != "" {
-		t.Errorf("%+v, %v", got, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, got.Plan, plan.Enterprise)
+	require.NotNil(t, got.Custom)
+	expect.Equal(t, *got.Custom, custom)
+	expect.Equal(t, got.NextPlan, "")
 }
 
 // A pack whose payment was returned is not drawn after VoidPack returned, and no more than it held
@@ -133,9 +140,10 @@ func TestEntitlement_VoidPackIsDrawnNoMore(t *testing.T) {
 		}
 	}
 	voided, fresh, err := b.limits.VoidPack(b.ctx, "payment/pi_1", "the payment was refunded", author)
-	if err != nil || !fresh || voided.VoidedAt.IsZero() || voided.Expires.After(voided.VoidedAt) {
-		t.Fatalf("%+v, %v, %v", voided, fresh, err)
-	}
+	require.NoError(t, err)
+	require.True(t, fresh)
+	require.False(t, voided.VoidedAt.IsZero())
+	require.False(t, voided.Expires.After(voided.VoidedAt), voided.Expires, voided.VoidedAt)
 	void.Store(true)
 	load.Wait()
 	if _, again, err := b.limits.VoidPack(b.ctx, "payment/pi_1", "once more", author); err != nil || again {

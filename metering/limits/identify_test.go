@@ -9,15 +9,17 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
 func (b *bundle) wantRefused(t *testing.T, key string, from netip.Prefix, want fault.Reason) {
 	t.Helper()
 	s, refused := b.limits.Identify(b.ctx, key, from)
-	if s != nil || refused == nil || refused.Reason != want {
-		t.Fatalf("identified as %v, %v; want %s", s, refused, want)
-	}
+	require.Nil(t, s)
+	require.NotNil(t, refused)
+	require.Equal(t, refused.Reason, want)
 }
 
 func TestIdentify_BadChecksumIsRefusedWithoutALookup(t *testing.T) {
@@ -93,9 +95,10 @@ func TestIdentify_UnknownKeysAreLimitedByNetwork(t *testing.T) {
 	for {
 		_, refused := b.limits.Identify(b.ctx, unknownKey(t), network)
 		if refused.Reason == fault.RateWindow {
-			if refused.RetryAfter < time.Second || refused.Window == nil || refused.Window.Reset != refused.RetryAfter {
-				t.Errorf("refused with Retry-After %s and window %+v", refused.RetryAfter, refused.Window)
-			}
+			in := expect.In(t, "refused with Retry-After")
+			expect.AtLeast(in, refused.RetryAfter, time.Second)
+			require.NotNil(in, refused.Window)
+			expect.Equal(in, refused.Window.Reset, refused.RetryAfter)
 			break
 		}
 		if refused.Reason != fault.KeyInvalid {

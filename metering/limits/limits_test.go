@@ -12,6 +12,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -28,9 +30,9 @@ func TestAdmit_NewDoorKeyIsLimitedByItsPlanFromTheFirstCall(t *testing.T) {
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	if s.Plan != plan.Door1 || s.Door != account.DoorPublic || s.Supply != plan.Public {
-		t.Errorf("identified as %+v", s.Identity)
-	}
+	expect.Equal(t, s.Plan, plan.Door1)
+	expect.Equal(t, s.Door, account.DoorPublic)
+	expect.Equal(t, s.Supply, plan.Public)
 	day := plan.Must(plan.Door1).DailyQuota()
 	if a := b.admit(t, s, charge(day)); !a.Admitted || a.Receipt.Slot == "" {
 		t.Errorf("the first call of a day's allowance: %+v", a)
@@ -39,9 +41,9 @@ func TestAdmit_NewDoorKeyIsLimitedByItsPlanFromTheFirstCall(t *testing.T) {
 		t.Errorf("beyond the day's allowance: %+v", a)
 	}
 	k, err := b.store.LoadKey(b.ctx, s.Key)
-	if err != nil || k.Prefix != key.Prefix() || k.Status != account.Active {
-		t.Errorf("recorded as %+v, %v", k, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, k.Prefix, key.Prefix())
+	expect.Equal(t, k.Status, account.Active)
 	if _, err := b.limits.NewDoorKey(b.ctx, strings.NewReader("too short")); err == nil {
 		t.Error("a key was made without enough randomness")
 	}
@@ -201,10 +203,12 @@ func TestAdmit_MovedKeyIsAdmittedByItsNewAccount(t *testing.T) {
 			b.move(t, h, owner)
 			mark(b, h)
 			moved, a, err := b.limits.AdmitOrLoad(b.ctx, s, charge(20))
-			if err != nil || !a.Admitted || moved.Account != owner.account.ID || moved.Key != h.key.ID ||
-				moved.Plan != plan.Pro {
-				t.Fatalf("admitted as %+v, %+v, %v; want the new account's", moved, a, err)
-			}
+			in := expect.In(t, "the new account's")
+			require.NoError(in, err)
+			require.True(in, a.Admitted)
+			require.Equal(in, moved.Account, owner.account.ID)
+			require.Equal(in, moved.Key, h.key.ID)
+			require.Equal(in, moved.Plan, plan.Pro)
 			if again := b.identify(t, h); again.Account != owner.account.ID {
 				t.Errorf("identified as of account %s afterwards, want the new one", again.Account)
 			}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -141,9 +143,10 @@ func TestPeriod_EachCallBelongsToOneWhenItEndsUnderLoad(t *testing.T) {
 		}
 	}
 	// calls continue until the new quota is used up
-	if n := inPeriod[before]; n == 0 || n > quota || inPeriod[after] != quota {
-		t.Errorf("admitted %v, want up to %d before and %d after", inPeriod, quota, quota)
-	}
+	n := inPeriod[before]
+	expect.NotEqual(t, n, 0)
+	expect.AtMost(t, n, quota)
+	expect.Equal(t, inPeriod[after], quota)
 	if lines := b.inBuckets(t, h); !maps.Equal(lines, receipts) {
 		t.Errorf("the usage lines say %v, the receipts %v", lines, receipts)
 	}
@@ -230,10 +233,9 @@ func TestRefund_OfThePastPeriodAndAnExpiredPackLeavesTheNewPeriodAlone(t *testin
 	s := b.identify(t, h)
 	first := b.admit(t, s, charge(plan.Unit))
 	split := b.admit(t, s, charge(5*plan.Unit)) // 1 of the plan, 3 of the pack that expires, 1 of the other
-	if !first.Admitted || split.Receipt.Period != before ||
-		split.Receipt.Sources != fmt.Sprintf("plan=1000,%s=3000,%s=1000", expired.Source(), second.Source()) {
-		t.Fatalf("%+v, %+v", first, split)
-	}
+	require.True(t, first.Admitted)
+	require.Equal(t, split.Receipt.Period, before)
+	require.Equal(t, split.Receipt.Sources, fmt.Sprintf("plan=1000,%s=3000,%s=1000", expired.Source(), second.Source()))
 	b.flushAll(t)
 	testkit.Eventually(t, testTimeout, func() bool {
 		return !b.now(t).Before(boundary)

@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -138,11 +139,11 @@ func (b *bundle) wantOneStory(t *testing.T, h *holder, made *changed) {
 		}
 	}
 	// A change to the value that is there already is none.
-	if a.Version != 1+ofAccount || k.Version != 1+ofKey || ofAccount == 0 || ofAccount > made.account.Load() ||
-		ofKey > made.key.Load() {
-		t.Errorf("versions are %d and %d after %d and %d audit lines; %d and %d changes answered",
-			a.Version, k.Version, ofAccount, ofKey, made.account.Load(), made.key.Load())
-	}
+	expect.Equal(t, a.Version, 1+ofAccount)
+	expect.Equal(t, k.Version, 1+ofKey)
+	expect.NotEqual(t, ofAccount, 0)
+	expect.AtMost(t, ofAccount, made.account.Load())
+	expect.AtMost(t, ofKey, made.key.Load())
 	tag := fmt.Sprintf("{u%04d}:", account.Shard(h.account.ID))
 	for name, want := range map[string]map[string]string{
 		tag + "cfg:" + h.account.ID.String(): {

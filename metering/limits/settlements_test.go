@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/audit"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -122,10 +124,10 @@ func TestSettlement_ConcurrentRequestsGrantItOnce(t *testing.T) {
 		t.Errorf("%d credentials work", working)
 	}
 	packs, err := b.store.ListPacks(b.ctx, granted[0].Account)
-	if err != nil || len(packs) != 1 || packs[0].Units != 3*plan.Unit ||
-		packs[0].Expires.Sub(packs[0].GrantedAt) != plan.SettlementWindow {
-		t.Errorf("packs are %+v, %v", packs, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, packs, 1)
+	expect.Equal(t, packs[0].Units, 3*plan.Unit)
+	expect.Equal(t, packs[0].Expires.Sub(packs[0].GrantedAt), plan.SettlementWindow)
 	b.balances(t)
 }
 
@@ -134,9 +136,9 @@ func TestCredential_IsSpentToTheUnitAndKeepsTheRest(t *testing.T) {
 	b := setup(t)
 	granted, c := b.settle(t, settlement(5*plan.Unit))
 	s := b.holderOf(t, c)
-	if s.Door != account.DoorCredential || s.Tier != plan.Cheap || s.Supply != plan.Public {
-		t.Errorf("its identity is %+v", s.Identity)
-	}
+	expect.Equal(t, s.Door, account.DoorCredential)
+	expect.Equal(t, s.Tier, plan.Cheap)
+	expect.Equal(t, s.Supply, plan.Public)
 	b.admits(t, s, meter.Charge, 2*plan.Unit, 0)
 	b.admits(t, s, meter.Charge, 2*plan.Unit, 0)
 	b.admits(t, s, meter.Charge, 2*plan.Unit, fault.PlanQuota)
@@ -194,10 +196,10 @@ func TestCredential_RotatedTakesTheRestAndEndsItsPredecessorEverywhere(t *testin
 		rotated, err := b.limits.RotateCredential(b.ctx, paymentdb.Rotation{
 			ID: g.ID, Credential: second.Credential, By: by,
 		})
-		if err != nil || rotated.Key != second.Key || rotated.Account != granted.Account ||
-			!rotated.WindowEnds.Equal(granted.WindowEnds) {
-			t.Fatalf("rotated to %+v, %v", rotated, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, rotated.Key, second.Key)
+		require.Equal(t, rotated.Account, granted.Account)
+		require.True(t, rotated.WindowEnds.Equal(granted.WindowEnds), rotated.WindowEnds, granted.WindowEnds)
 	}
 	other.admits(t, before, meter.Charge, plan.Unit, fault.KeyInvalid)
 	other.admits(t, before, meter.Hit, 0, fault.KeyInvalid)
@@ -222,18 +224,21 @@ func TestRotateCredential_KeepsWhatWasGivenSinceTheRequestCameIn(t *testing.T) {
 		ID: g.ID, Credential: b.mint(t).Credential, Since: asked, By: accountdb.Author{Actor: "payer", Origin: "test"},
 	}
 	for range 2 {
-		if kept, err := b.limits.RotateCredential(b.ctx, r); err != nil || kept.Key != granted.Key ||
-			kept.Rotations != 0 {
-			t.Errorf("asked before it was given: %+v, %v", kept, err)
-		}
+		kept, err := b.limits.RotateCredential(b.ctx, r)
+		in := expect.In(t, "asked before it was given")
+		require.NoError(in, err)
+		expect.Equal(in, kept.Key, granted.Key)
+		expect.Equal(in, kept.Rotations, 0)
 	}
 	b.admits(t, b.holderOf(t, first), meter.Charge, plan.Unit, 0)
 	left := 4 * plan.Unit
 	r.Since, r.Left = time.Now().Add(time.Minute), &left
 	rotated, err := b.limits.RotateCredential(b.ctx, r)
-	if err != nil || rotated.Key != r.Key || rotated.GivenLeft != left || granted.GivenLeft != 5*plan.Unit {
-		t.Errorf("asked later: %+v, %v", rotated, err)
-	}
+	in := expect.In(t, "asked later")
+	require.NoError(in, err)
+	expect.Equal(in, rotated.Key, r.Key)
+	expect.Equal(in, rotated.GivenLeft, left)
+	expect.Equal(in, granted.GivenLeft, 5*plan.Unit)
 	// A late retry: its key replaced nobody's, and does not now.
 	late := paymentdb.Rotation{ID: g.ID, Credential: first.Credential, Since: asked, By: r.By}
 	if kept, err := b.limits.RotateCredential(b.ctx, late); err != nil || kept.Key != r.Key {
@@ -253,17 +258,17 @@ func TestSettlement_ReorganizedEndsItsCredentialForGood(t *testing.T) {
 	for _, f := range []x402.Finality{x402.FinalityGone, x402.FinalityFinal, x402.FinalityGone} {
 		gone, err := b.limits.ConcludeSettlement(b.ctx, g.ID, f, nil,
 			"The transaction is no longer part of the chain.", by)
-		if err != nil || gone.Stage != x402.StageReorganised || gone.Finality != x402.FinalityGone {
-			t.Fatalf("concluded %+v, %v", gone, err)
-		}
+		require.NoError(t, err)
+		require.Equal(t, gone.Stage, x402.StageReorganised)
+		require.Equal(t, gone.Finality, x402.FinalityGone)
 	}
 	b.admits(t, s, meter.Hit, 0, fault.KeyInvalid)
 	_, err := b.limits.RotateCredential(b.ctx, paymentdb.Rotation{ID: g.ID, Credential: b.mint(t).Credential, By: by})
 	refusedWith(t, "another credential of what left the chain", err, fault.SettlementRedeemed)
 	history, err := b.store.SettlementHistory(b.ctx, g.ID)
-	if err != nil || len(history) != 2 || history[1].Stage != x402.StageReorganised {
-		t.Errorf("its history is %+v, %v", history, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, history, 2)
+	expect.Equal(t, history[1].Stage, x402.StageReorganised)
 	b.balances(t)
 }
 
@@ -279,14 +284,17 @@ func TestSettlement_FinalOneIsOverWithItsWindow(t *testing.T) {
 	moved := g.Found
 	moved.Block, moved.BlockHash = 8, x402.TxHash{2}
 	s, err := b.store.ConcludeSettlement(b.ctx, g.ID, x402.FinalityFinal, &moved, "Final.", time.Now(), by)
-	if err != nil || s.Stage != x402.StageRedeemed || s.Finality != x402.FinalityFinal || s.Found.Block != 8 ||
-		s.Found.BlockHash != moved.BlockHash {
-		t.Errorf("within the window: %+v, %v", s, err)
-	}
+	in := expect.In(t, "within the window")
+	require.NoError(in, err)
+	expect.Equal(in, s.Stage, x402.StageRedeemed)
+	expect.Equal(in, s.Finality, x402.FinalityFinal)
+	expect.Equal(in, s.Found.Block, 8)
+	expect.Equal(in, s.Found.BlockHash, moved.BlockHash)
 	s, err = b.store.ConcludeSettlement(b.ctx, g.ID, x402.FinalityFinal, nil, "Over.", s.WindowEnds, by)
-	if err != nil || s.Stage != x402.StageOver || s.Found.Block != 8 {
-		t.Errorf("at the window's end: %+v, %v", s, err)
-	}
+	in = expect.In(t, "at the window's end")
+	require.NoError(in, err)
+	expect.Equal(in, s.Stage, x402.StageOver)
+	expect.Equal(in, s.Found.Block, 8)
 	noted, err := b.store.NoteSettlement(b.ctx, g.ID, x402.StageRefused, "gone", "Nothing pays.", nil)
 	if err != nil || noted.Stage != x402.StageOver {
 		t.Errorf("a redeemed one is noted as %+v, %v", noted, err)
@@ -326,9 +334,11 @@ func TestAudit_ComparesGrantsWithPayments(t *testing.T) {
 		_, err := audit.Run(b.ctx, b.store, b.limits, audit.Options{Account: s.Account}, func(d audit.Difference) {
 			told = append(told, d)
 		})
-		if err != nil || len(told) == 0 || told[0].Identity != audit.Settled || told[0].Left.Name != row.what {
-			t.Errorf("after %s the audit tells %v, %v", row.spoil, told, err)
-		}
+		in := expect.In(t, "after %s the audit", row.spoil)
+		require.NoError(in, err)
+		require.NotEmpty(in, told)
+		expect.Equal(in, told[0].Identity, audit.Settled)
+		expect.Equal(in, told[0].Left.Name, row.what)
 		if _, err := b.db.Exec(b.ctx,
 			`UPDATE packs SET units = 5000; UPDATE settlements SET units = 5000`); err != nil {
 			t.Fatal(err)
@@ -389,7 +399,8 @@ func TestSettlement_RepeatedRedeemsHideNothingOfTheHistory(t *testing.T) {
 		t.Errorf("redeemed %d times again, %v", s.Rotations, err)
 	}
 	history, err := b.store.SettlementHistory(b.ctx, g.ID)
-	if err != nil || len(history) != 500 || history[0].Words != "Line 100." || history[499].Words != "Line 599." {
-		t.Errorf("%d lines of history, %v", len(history), err)
-	}
+	require.NoError(t, err)
+	require.Len(t, history, 500)
+	expect.Equal(t, history[0].Words, "Line 100.")
+	expect.Equal(t, history[499].Words, "Line 599.")
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -27,9 +28,9 @@ func TestWindow_AdmitsTenSecondsOfTheRateAtOnce(t *testing.T) {
 	b := setup(t)
 	for key, want := range map[string]int64{plan.WalletBound: 50, plan.Builder: 300, plan.Free: 100} {
 		admitted, limit := b.drain(t, b.holder(t, key, account.Unlimited))
-		if limit != want || admitted < want || admitted > 2*want {
-			t.Errorf("%s: %d were admitted by a window of %d, want %d", key, admitted, limit, want)
-		}
+		in := expect.In(t, "%s", key)
+		expect.Equal(in, limit, want)
+		expect.Between(in, admitted, want, 2*want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -134,9 +135,11 @@ func TestAdmit_RefusalByTheWindowDoesNotCountInIt(t *testing.T) {
 		full := b.windowOf(c)
 		for range 5 {
 			a := b.mustRefuse(t, c, charge(1000), "rate_window")
-			if a.Limit != 3 || a.Remaining != 0 || a.Reset <= 0 || a.Reset > 48*time.Hour {
-				t.Errorf("the window refused with %+v", a)
-			}
+			in := expect.In(t, "the window refused")
+			expect.Equal(in, a.Limit, 3)
+			expect.Equal(in, a.Remaining, 0)
+			expect.Greater(in, a.Reset, 0)
+			expect.AtMost(in, a.Reset, 48*time.Hour)
 		}
 		if got := b.windowOf(c); got != full {
 			t.Errorf("the window went from %s to %s by refusing", full, got)
@@ -170,13 +173,16 @@ func TestAdmit_RefusalDescribesTheFence(t *testing.T) {
 		a := b.mustRefuse(t, c, charge(400), "door_key_day")
 		now := b.now(t)
 		midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
-		if a.Limit != 1000 || a.Remaining != 300 || !near(a.Reset, midnight.Sub(now)) {
-			t.Errorf("the day refused with %+v, want 1000, 300 and %s", a, midnight.Sub(now))
-		}
+		in := expect.In(t, "the day refused")
+		expect.Equal(in, a.Limit, 1000)
+		expect.Equal(in, a.Remaining, 300)
+		expect.True(in, near(a.Reset, midnight.Sub(now)), a.Reset)
 		a = b.mustRefuse(t, c, charge(300), "plan_quota")
-		if left := c.account.Current.End.Sub(now); a.Limit != 900 || a.Remaining != 200 || !near(a.Reset, left) {
-			t.Errorf("the quota refused with %+v, want 900, 200 and %s", a, left)
-		}
+		left := c.account.Current.End.Sub(now)
+		in = expect.In(t, "the quota refused")
+		expect.Equal(in, a.Limit, 900)
+		expect.Equal(in, a.Remaining, 200)
+		expect.True(in, near(a.Reset, left), a.Reset, left)
 		b.mustAdmit(t, c, charge(200))
 	})
 }
@@ -191,9 +197,9 @@ func TestAdmit_MissingStateIsReportedAndChangesNothing(t *testing.T) {
 			t.Helper()
 			before := b.snapshot(t, c)
 			a := b.admit(t, c, call)
-			if !slices.Equal(a.Missing, missing) || a.Admitted || a.Refused != "" {
-				t.Errorf("the meter said %+v, want missing %v", a, missing)
-			}
+			expect.EqualSlices(t, a.Missing, missing)
+			expect.False(t, a.Admitted)
+			expect.Equal(t, a.Refused, "")
 			if after := b.snapshot(t, c); !maps.Equal(before, after) {
 				t.Errorf("a missing call changed the meter from\n%v to\n%v", before, after)
 			}
@@ -225,9 +231,10 @@ func TestAdmit_MovedKeyIsReportedAndChangesNothing(t *testing.T) {
 		b.rdb.HSet(b.ctx, tagOf(c)+"key:"+c.Key.String(), "st", "moved")
 		before := b.snapshot(t, c)
 		for _, call := range []*meter.Call{charge(1), hit(), windowOnly("method_unknown")} {
-			if a := b.admit(t, c, call); !a.Moved || a.Admitted || len(a.Missing) != 0 {
-				t.Errorf("the meter said %+v, want moved", a)
-			}
+			a := b.admit(t, c, call)
+			expect.True(t, a.Moved)
+			expect.False(t, a.Admitted)
+			expect.Empty(t, a.Missing)
 		}
 		b.rdb.Del(b.ctx, tagOf(c)+"cfg:"+c.Account.String())
 		if a := b.admit(t, c, charge(1)); !a.Moved {

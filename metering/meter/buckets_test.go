@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
@@ -19,10 +21,10 @@ func TestBuckets_SealedNeverChangeAndComeAgainUntilDropped(t *testing.T) {
 		c := b.client(t, nil)
 		b.mustAdmit(t, c, charge(1000))
 		first := b.buckets(t, c)
-		if len(first) != 1 || first[0].Shard != account.Shard(c.Account) || first[0].Generation == "" ||
-			first[0].Slot.Truncate(meter.SlotLength) != first[0].Slot {
-			t.Fatalf("sealed %+v", first)
-		}
+		require.Len(t, first, 1)
+		require.Equal(t, first[0].Shard, account.Shard(c.Account))
+		require.NotEqual(t, first[0].Generation, "")
+		require.Equal(t, first[0].Slot.Truncate(meter.SlotLength), first[0].Slot)
 		b.mustAdmit(t, c, charge(200)) // most likely the same slot
 		b.mustAdmit(t, c, charge(30))
 		again := b.buckets(t, c)
@@ -83,10 +85,10 @@ func TestBuckets_AreSealedWhenTheirSlotIsOver(t *testing.T) {
 	}
 	b.mini.SetTime(noon.Add(meter.SlotLength + meter.SealDelay))
 	b.mustAdmit(t, c, charge(1))
-	if sealed, oldest := shards(c.Account); len(sealed) != 1 || !sealed[0].Slot.Equal(noon) ||
-		!oldest.Equal(noon.Add(meter.SlotLength)) {
-		t.Errorf("sealed %+v, the oldest open one is said to be of %s", sealed, oldest)
-	}
+	sealed, oldest := shards(c.Account)
+	require.Len(t, sealed, 1)
+	expect.True(t, sealed[0].Slot.Equal(noon), sealed[0].Slot)
+	expect.True(t, oldest.Equal(noon.Add(meter.SlotLength)), oldest)
 	// A clock that steps back opens the slot again, under another generation.
 	b.mini.SetTime(noon.Add(time.Second))
 	b.mustAdmit(t, c, charge(1))
@@ -94,13 +96,14 @@ func TestBuckets_AreSealedWhenTheirSlotIsOver(t *testing.T) {
 		t.Errorf("sealed %+v, the oldest open one is said to be of %s, want %s", sealed, oldest, noon)
 	}
 	b.mini.SetTime(noon.Add(3 * meter.SlotLength))
-	sealed, oldest := shards(c.Account)
+	sealed, oldest = shards(c.Account)
 	if len(sealed) != 3 || !oldest.IsZero() {
 		t.Fatalf("sealed %+v, the oldest open one is said to be of %s", sealed, oldest)
 	}
-	if !sealed[0].Slot.Equal(noon) || !sealed[1].Slot.Equal(noon) || sealed[0].Generation == sealed[1].Generation {
-		t.Errorf("the slot that came again gave %+v and %+v", sealed[0], sealed[1])
-	}
+	in := expect.In(t, "the slot that came again")
+	expect.True(in, sealed[0].Slot.Equal(noon), sealed[0].Slot)
+	expect.True(in, sealed[1].Slot.Equal(noon), sealed[1].Slot)
+	expect.NotEqual(in, sealed[0].Generation, sealed[1].Generation)
 }
 
 func TestBuckets_SealedComeInPagesOldestFirst(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestPush_ALaterEpochWinsWhateverTheVersion(t *testing.T) {
@@ -30,9 +32,12 @@ func TestPush_ALaterEpochWinsWhateverTheVersion(t *testing.T) {
 		}
 		b.mustRefuse(t, c, charge(1), "account_suspended")
 		held, err := b.meter.AccountInForce(b.ctx, restored.account)
-		if err != nil || !held.There || held.Epoch != 7 || held.Version != 2 || !held.Same {
-			t.Errorf("in force is %+v (%v), want version 2 of epoch 7 as it was pushed", held, err)
-		}
+		in := expect.In(t, "in force")
+		require.NoError(in, err)
+		expect.True(in, held.There)
+		expect.Equal(in, held.Epoch, 7)
+		expect.Equal(in, held.Version, 2)
+		expect.True(in, held.Same)
 		if held, err = b.meter.AccountInForce(b.ctx, lost.account); err != nil || held.Same {
 			t.Errorf("what is in force is taken for something else: %+v (%v)", held, err)
 		}
@@ -83,9 +88,10 @@ func TestClaim_IsTheFirstDeploymentsAndItsEpochNeverFalls(t *testing.T) {
 			want  int64
 		}{{"one", 0, 0}, {"one", 9, 9}, {"one", 4, 9}, {"other", 12, 9}, {"one", 0, 9}} {
 			owner, held, err := b.meter.Claim(b.ctx, tc.by, tc.epoch)
-			if err != nil || owner != "one" || held != tc.want {
-				t.Errorf("claim %d: of %q, epoch %d (%v), want one's, epoch %d", i, owner, held, err, tc.want)
-			}
+			in := expect.In(t, "claim %d", i)
+			require.NoError(in, err)
+			expect.Equal(in, owner, "one")
+			expect.Equal(in, held, tc.want)
 		}
 	})
 }

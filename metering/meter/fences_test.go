@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -87,10 +88,10 @@ func TestFences_RefuseInTheirOrder(t *testing.T) {
 		for i, first := range order {
 			before := b.snapshot(t, c, "b:", "dirty")
 			a := b.mustRefuse(t, c, charge(200), first.Reason)
-			if a.Scope != first.Scope || !slices.Equal(a.Also, order[i+1:]) || a.Limit != most ||
-				a.Remaining != most-used {
-				t.Errorf("refused with %+v, want %v and also %v", a, first, order[i+1:])
-			}
+			expect.Equal(t, a.Scope, first.Scope)
+			expect.EqualSlices(t, a.Also, order[i+1:])
+			expect.Equal(t, a.Limit, most)
+			expect.Equal(t, a.Remaining, most-used)
 			if after := b.snapshot(t, c, "b:", "dirty"); !maps.Equal(before, after) {
 				t.Errorf("a refusal for %s changed counters from\n%v to\n%v", first.Reason, before, after)
 			}

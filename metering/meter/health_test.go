@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
@@ -24,10 +26,14 @@ func TestCheckHealth_StopsAdmissionsWhileRedisMayEvict(t *testing.T) {
 	c := b.client(t, limits(noWindow, unlimited, 1<<50))
 	b.mustAdmit(t, c, charge(7))
 	h := b.health(t)
-	if h.Evicts() || h.Policy != "noeviction" || !h.AppendOnly || h.Failed != "" || h.Limit != 512<<20 || h.Used <= 0 ||
-		h.Used >= h.Limit {
-		t.Errorf("a Redis in order is %+v", h)
-	}
+	in := expect.In(t, "a Redis in order")
+	expect.False(in, h.Evicts(), h)
+	expect.Equal(in, h.Policy, "noeviction")
+	expect.True(in, h.AppendOnly)
+	expect.Equal(in, h.Failed, "")
+	expect.Equal(in, h.Limit, 512<<20)
+	expect.Greater(in, h.Used, 0)
+	expect.Less(in, h.Used, h.Limit)
 	for _, policy := range []string{"allkeys-lru", "volatile-ttl"} {
 		server.Do(t, "config", "set", "maxmemory-policy", policy)
 		if h := b.health(t); !h.Evicts() || h.Policy != policy {
@@ -111,9 +117,10 @@ func TestUnflushed_CountsWhatWaitsForPostgreSQL(t *testing.T) {
 		b.mustAdmit(t, b.client(t, limits(noWindow, unlimited, 1<<50)), charge(7))
 	}
 	u, err := b.meter.Unflushed(b.ctx)
-	if err != nil || u.Buckets < accounts || u.Bytes < 300*u.Buckets || u.Bytes > 2000*u.Buckets || u.Oldest <= 0 {
-		t.Errorf("of %d accounts wait %+v, %v", accounts, u, err)
-	}
+	require.NoError(t, err)
+	expect.AtLeast(t, u.Buckets, accounts)
+	expect.Between(t, u.Bytes, 300*u.Buckets, 2000*u.Buckets)
+	expect.Greater(t, u.Oldest, 0)
 	testkit.Eventually(t, testTimeout, func() bool {
 		later, err := b.meter.Unflushed(b.ctx)
 		return err == nil && later.Oldest > u.Oldest

@@ -13,6 +13,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/usagedb"
@@ -118,10 +120,11 @@ func TestLatencies_BucketOpenedByThemIsSealedAndDropped(t *testing.T) {
 			t.Fatalf("shards %v have something to flush, %v", dirty, err)
 		}
 		sealed := b.buckets(t, c)
-		if len(sealed) != 1 || sealed[0].Generation == "" || len(sealed[0].Lines) != 0 ||
-			len(sealed[0].Latencies) != 1 {
-			t.Fatalf("sealed %+v, want one bucket with latencies alone", sealed)
-		}
+		in := expect.In(t, "one bucket with latencies alone")
+		require.Len(in, sealed, 1)
+		require.NotEqual(in, sealed[0].Generation, "")
+		require.Empty(in, sealed[0].Lines)
+		require.Len(in, sealed[0].Latencies, 1)
 		if err := b.meter.DropBuckets(b.ctx, sealed); err != nil {
 			t.Fatal(err)
 		}
@@ -207,9 +210,9 @@ func TestLatencies_UnsentAreKept(t *testing.T) {
 		return l.Written()+l.Dropped() == int64(len(clients))
 	}, "all are written or lost")
 	b.closeBook(t, l)
-	if l.Dropped() == 0 || l.Written() == 0 || p.count("evalsha") > len(clients) {
-		t.Errorf("%d written and %d lost with %d scripts", l.Written(), l.Dropped(), p.count("evalsha"))
-	}
+	expect.NotEqual(t, l.Dropped(), 0)
+	expect.NotEqual(t, l.Written(), 0)
+	expect.AtMost(t, p.count("evalsha"), len(clients))
 	for i, c := range clients {
 		if got := b.latencies(t, c); len(got) != 1 || got[took{
 			c.Key, "eth_mainnet", "ok", account.LatencyBucketOf(time.Second),
@@ -307,10 +310,11 @@ func TestLatencies_ThatNoScriptWroteAreRefusedAsUsage(t *testing.T) {
 		b.rdb.HSet(b.ctx, name, field, value)
 	}
 	sealed := b.buckets(t, c)
-	if len(sealed) != 1 || len(sealed[0].Latencies) != 1 || sealed[0].Latencies[0].Calls != 3 ||
-		sealed[0].Latencies[0].Bucket != 5 {
-		t.Fatalf("sealed %+v, want one good count", sealed)
-	}
+	in := expect.In(t, "one good count")
+	require.Len(in, sealed, 1)
+	require.Len(in, sealed[0].Latencies, 1)
+	require.Equal(in, sealed[0].Latencies[0].Calls, 3)
+	require.Equal(in, sealed[0].Latencies[0].Bucket, 5)
 	foreign := 0
 	for _, line := range sealed[0].Lines {
 		if strings.HasPrefix(line.Period, "foreign field") {

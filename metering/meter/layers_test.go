@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
@@ -52,9 +54,11 @@ func TestLayers_DayGivesExactlyItsLimit(t *testing.T) {
 		got, err := b.meter.TakeQuota(b.ctx, "new-keys", 1, daily, []netlimit.Layer{
 			layer("192.0.2.2/32", 3), layer("area", 60),
 		})
-		if err != nil || got.Refused >= 0 || got.Layers[0].Left != 2 || got.Layers[1].Left != 56 {
-			t.Errorf("another address got %+v, %v; want 2 left of its own, and 56 of the area after 4", got, err)
-		}
+		in := expect.In(t, "another address")
+		require.NoError(in, err)
+		expect.Less(in, got.Refused, 0)
+		expect.Equal(in, got.Layers[0].Left, 2)
+		expect.Equal(in, got.Layers[1].Left, 56)
 	})
 }
 
@@ -109,9 +113,11 @@ func TestLayers_LongestWaitIsTold(t *testing.T) {
 	if got := take(); got.Refused >= 0 || got.Wait != 30*time.Minute {
 		t.Errorf("the last of the area got %+v, want to be told that the next comes in half an hour", got)
 	}
-	if got := take(); got.Refused != 1 || got.Wait != 30*time.Minute || got.Layers[1].Reset != time.Hour {
-		t.Errorf("got %+v, want the area's refusal", got)
-	}
+	got := take()
+	in := expect.In(t, "the area's refusal")
+	expect.Equal(in, got.Refused, 1)
+	expect.Equal(in, got.Wait, 30*time.Minute)
+	expect.Equal(in, got.Layers[1].Reset, time.Hour)
 }
 
 func TestLayers_GivenBackCanBeTakenAgainAndNoMore(t *testing.T) {
@@ -160,15 +166,17 @@ func TestLayers_DayBeginsAnewAtMidnightUTC(t *testing.T) {
 	one := []netlimit.Layer{layer("address", 1)}
 	for i, want := range []bool{true, false} {
 		got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, one)
-		if err != nil || (got.Refused < 0) != want || got.Layers[0].Reset != time.Millisecond {
-			t.Errorf("try %d: %+v, %v; want %t and a millisecond left", i, got, err, want)
-		}
+		in := expect.In(t, "try %d", i)
+		require.NoError(in, err)
+		expect.Equal(in, got.Refused < 0, want)
+		expect.Equal(in, got.Layers[0].Reset, time.Millisecond)
 	}
 	b.mini.SetTime(midnight)
-	if got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, one); err != nil || got.Refused >= 0 ||
-		got.Layers[0].Reset != 24*time.Hour {
-		t.Errorf("after midnight: %+v, %v", got, err)
-	}
+	got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, one)
+	in := expect.In(t, "after midnight")
+	require.NoError(in, err)
+	expect.Less(in, got.Refused, 0)
+	expect.Equal(in, got.Layers[0].Reset, 24*time.Hour)
 }
 
 func TestTakeQuota_TakesSomeAtOnceOrNone(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
@@ -35,10 +37,12 @@ func TestLimit_LetsThroughItsNumberAcrossProcesses(t *testing.T) {
 		if through.Load() != 5 {
 			t.Errorf("%d went through, want 5", through.Load())
 		}
-		if got, err := b.meter.Limit(b.ctx, "sign-in:192.0.2.2/32", limit); err != nil || !got.OK || got.Left != 4 ||
-			got.Wait != 0 {
-			t.Errorf("another name got %+v, %v", got, err)
-		}
+		got, err := b.meter.Limit(b.ctx, "sign-in:192.0.2.2/32", limit)
+		in := expect.In(t, "another name")
+		require.NoError(in, err)
+		expect.True(in, got.OK)
+		expect.Equal(in, got.Left, 4)
+		expect.Equal(in, got.Wait, 0)
 	})
 }
 
@@ -57,9 +61,10 @@ func TestLimit_RefillsEvenly(t *testing.T) {
 			t.Fatalf("got %+v, want %d left", got, left)
 		}
 	}
-	if got := take(); got.OK || got.Wait != 10*time.Second || got.Reset != 30*time.Second {
-		t.Errorf("the fourth got %+v", got)
-	}
+	got := take()
+	expect.False(t, got.OK)
+	expect.Equal(t, got.Wait, 10*time.Second)
+	expect.Equal(t, got.Reset, 30*time.Second)
 	at := noon
 	step := func(d time.Duration) {
 		at = at.Add(d)

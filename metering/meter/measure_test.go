@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // measured reads the metrics of round trips: how many, the commands in them, and how many failed.
@@ -39,10 +40,9 @@ func TestRoundTrips_AreMeasuredWithTheirCommandsAndFailures(t *testing.T) {
 		}
 	}
 	trips, commands, failed := measured(t, metrics)
-	if trips-before != calls || commands-commandsBefore != calls || failed != 0 {
-		t.Errorf("%d calls one after another were %d round trips with %v commands, %v failed", calls, trips-before,
-			commands-commandsBefore, failed)
-	}
+	expect.Equal(t, trips-before, calls)
+	expect.Equal(t, commands-commandsBefore, calls)
+	expect.Equal(t, failed, 0)
 	server.Stop(t)
 	if _, err := b.meter.Admit(b.ctx, c.Subject, charge(1000)); err == nil {
 		t.Fatal("a meter without a server admits")

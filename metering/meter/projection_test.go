@@ -9,6 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
@@ -208,9 +210,11 @@ func TestSeed_IsRefusedWhenAFlushCameInBetween(t *testing.T) {
 		period, err2 := b.trySeed(t, c, epoch, figure{}, account.Counter{
 			Period: c.account.Current.Key(), Source: account.SourcePlan,
 		})
-		if day || period || err1 != nil || err2 != nil {
-			t.Errorf("seeded from figures of before a flush: %t %t, %v %v", day, period, err1, err2)
-		}
+		in := expect.In(t, "seeded from figures of before a flush")
+		expect.False(in, day)
+		expect.False(in, period)
+		require.NoError(in, err1)
+		expect.NoError(in, err2)
 		if b.usedDay(t, c) != -1 || b.usedPeriod(t, c) != -1 {
 			t.Error("a counter was made from figures of before a flush")
 		}

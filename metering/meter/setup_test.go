@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/redisconn"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -368,9 +369,10 @@ func (b *bundle) mustAdmit(t testing.TB, c *client, call *meter.Call) meter.Rece
 func (b *bundle) mustRefuse(t testing.TB, c *client, call *meter.Call, reason string) meter.Admission {
 	t.Helper()
 	a := b.admit(t, c, call)
-	if a.Refused != reason || a.Admitted || len(a.Missing) != 0 || a.Moved {
-		t.Fatalf("the meter said %+v, want a refusal for %s", a, reason)
-	}
+	require.Equal(t, a.Refused, reason)
+	require.False(t, a.Admitted)
+	require.Empty(t, a.Missing)
+	require.False(t, a.Moved)
 	return a
 }
 

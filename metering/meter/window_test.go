@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
@@ -82,9 +83,11 @@ func followsModel(t *testing.T, rate account.RateWindow) {
 func tells(t *testing.T, model *windowModel, now time.Time, a meter.Admission) {
 	t.Helper()
 	left := float64(model.limit) - model.estimate(now.UnixMilli())
-	if n := float64(a.Remaining); a.Limit != model.limit || n > left+1e-9 || n < left-1 || n < 0 {
-		t.Fatalf("%d of %d are told to be left at %s, the model has %f", a.Remaining, a.Limit, now, left)
-	}
+	n := float64(a.Remaining)
+	require.Equal(t, a.Limit, model.limit, now)
+	require.AtMost(t, n, left+1e-9, now)
+	require.AtLeast(t, n, left-1, now)
+	require.AtLeast(t, n, 0, now)
 	if ends := model.per - now.UnixMilli()%model.per; a.Reset.Milliseconds() != ends {
 		t.Fatalf("the bucket ends in %s, want %d ms", a.Reset, ends)
 	}
@@ -93,9 +96,9 @@ func tells(t *testing.T, model *windowModel, now time.Time, a meter.Admission) {
 // reopens checks that the window admits again at the time of a refusal's Reset, and no sooner.
 func reopens(t *testing.T, model *windowModel, now time.Time, a meter.Admission) {
 	t.Helper()
-	if a.Refused != "rate_window" || a.Reset <= 0 || a.Reset > 2*time.Duration(model.per)*time.Millisecond {
-		t.Fatalf("refused with %+v", a)
-	}
+	require.Equal(t, a.Refused, "rate_window")
+	require.Greater(t, a.Reset, 0)
+	require.AtMost(t, a.Reset, 2*time.Duration(model.per)*time.Millisecond)
 	at := now.Add(a.Reset).UnixMilli()
 	if model.estimate(at)+1 > float64(model.limit)+1e-9 {
 		t.Fatalf("%s after a refusal at %s the model still stands at %f of %d", a.Reset, now, model.estimate(at),

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
@@ -32,10 +34,10 @@ func TestNetworkOf_IsAnAddressOfIPv4OrA64OfIPv6(t *testing.T) {
 func TestDefaults_LeaveNoAreaMoreThanASmallShare(t *testing.T) {
 	t.Parallel()
 	for action, b := range netlimit.Defaults() {
-		if b.Address < 1 || b.Area < b.Address || b.Whole < 50*b.Area {
-			t.Errorf("%s lets %d, %d and %d through: fifty areas must fit into the whole", action, b.Address, b.Area,
-				b.Whole)
-		}
+		in := expect.In(t, "%s", action)
+		expect.AtLeast(in, b.Address, 1)
+		expect.AtLeast(in, b.Area, b.Address)
+		expect.AtLeast(in, b.Whole, 50*b.Area)
 	}
 	if keys := netlimit.Defaults()[netlimit.NewKeys]; keys.Address != 3 || !keys.Daily {
 		t.Errorf("an address may make %+v keys, the interface promises three a day", keys)
@@ -86,9 +88,12 @@ func TestLimits_TellWhoseBoundRefused(t *testing.T) {
 		s := &scripted{answer: netlimit.Counted{Refused: at, Wait: time.Minute, Layers: make([]netlimit.LayerCount, 3)}}
 		l := netlimit.New(s, netlimit.Defaults(), time.Now)
 		got, err := l.Take(t.Context(), netlimit.Wishes, netip.MustParsePrefix("2001:db8::/64"))
-		if err != nil || got.OK() || got.Whose() != want || got.Limit != s.asked[at].Limit || got.Wait != time.Minute {
-			t.Errorf("refused by layer %d: %+v of %s, %v", at, got, got.Whose(), err)
-		}
+		in := expect.In(t, "refused by layer %d", at)
+		require.NoError(in, err)
+		expect.False(in, got.OK(), got)
+		expect.Equal(in, got.Whose(), want)
+		expect.Equal(in, got.Limit, s.asked[at].Limit)
+		expect.Equal(in, got.Wait, time.Minute)
 		for i, level := range netlimit.Levels() {
 			if n := l.Refusals(netlimit.Wishes, level); (n == 1) != (i == at) {
 				t.Errorf("layer %d refused: %d are counted of %s", at, n, level)
@@ -105,13 +110,16 @@ func TestLimits_ZeroBoundsNothing(t *testing.T) {
 	}
 	s := &scripted{answer: netlimit.Counted{Refused: 0, Layers: make([]netlimit.LayerCount, 1)}}
 	l := netlimit.New(s, figures, time.Now)
-	if got, err := l.Take(t.Context(), netlimit.Wishes, netip.Prefix{}); err != nil || !got.OK() || s.asked != nil {
-		t.Errorf("without bounds: %+v, %v, and asked for %v", got, err, s.asked)
-	}
-	if got, err := l.Take(t.Context(), netlimit.Waitlist, netip.Prefix{}); err != nil ||
-		got.Refused != netlimit.Whole || len(s.asked) != 1 {
-		t.Errorf("with one of all: %+v, %v, and asked for %v", got, err, s.asked)
-	}
+	got, err := l.Take(t.Context(), netlimit.Wishes, netip.Prefix{})
+	in := expect.In(t, "without bounds")
+	require.NoError(in, err)
+	expect.True(in, got.OK(), got)
+	expect.Nil(in, s.asked)
+	got, err = l.Take(t.Context(), netlimit.Waitlist, netip.Prefix{})
+	in = expect.In(t, "with one of all")
+	require.NoError(in, err)
+	expect.Equal(in, got.Refused, netlimit.Whole)
+	expect.Len(in, s.asked, 1)
 }
 
 func TestLimits_ShareOfTheWholeFallsWithTime(t *testing.T) {

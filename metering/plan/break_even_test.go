@@ -3,6 +3,7 @@ package plan_test
 import (
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -63,9 +64,10 @@ func TestBreakEven_NextLaneBeginsAtTheUnitFromWhichItIsCheaper(t *testing.T) {
 		"no others": {"free", nil, 0, "", 0},
 	} {
 		next, at, ok := plan.NextLane(rungsOf(t, c.from)[0], rungsOf(t, c.others...), c.volume)
-		if ok != (c.at > 0) || next.Key != c.next || at != c.at {
-			t.Errorf("%s: %q from %s units on, %v; want %q from %s", name, next.Key, at, ok, c.next, c.at)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, ok, c.at > 0)
+		expect.Equal(in, next.Key, c.next)
+		expect.Equal(in, at, c.at)
 		if !ok {
 			continue
 		}

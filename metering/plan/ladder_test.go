@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -102,11 +104,12 @@ func TestMenu_ReproducesEveryFigureOfTheDocument(t *testing.T) {
 	}
 	for i, w := range want {
 		got := tiers[i]
-		if got.Tier != w.tier || got.PricePer1kUnits != w.price || got.CentsPerMillion().String() != w.usdPerMillion ||
-			got.NetAmountRequired() != w.net || got.MaxAmountRequired() != w.most {
-			t.Errorf("%s: %+v, %s per million, net %d, max %d", w.tier, got, got.CentsPerMillion(),
-				got.NetAmountRequired(), got.MaxAmountRequired())
-		}
+		in := expect.In(t, "%s", w.tier)
+		expect.Equal(in, got.Tier, w.tier)
+		expect.Equal(in, got.PricePer1kUnits, w.price)
+		expect.Equal(in, got.CentsPerMillion().String(), w.usdPerMillion)
+		expect.Equal(in, got.NetAmountRequired(), w.net)
+		expect.Equal(in, got.MaxAmountRequired(), w.most)
 		// The price includes the tier's multiplier.
 		if got.PricePer1kUnits*1000 != tiers[1].PricePer1kUnits*plan.Atomic(w.tier.Multiplier()) {
 			t.Errorf("%s does not cost its multiplier", w.tier)
@@ -115,11 +118,14 @@ func TestMenu_ReproducesEveryFigureOfTheDocument(t *testing.T) {
 			t.Errorf("%s: the net amount buys %s units", w.tier, units)
 		}
 	}
-	if plan.X402Version != 1 || plan.X402Scheme != "exact" || plan.X402Network != "base" || plan.X402Asset != "USDC" ||
-		plan.UnitsPerPayment != 10000*plan.Unit || plan.MaxUnitsPerSettlement != 200000*plan.Unit ||
-		plan.SettlementWindow.Seconds() != 3600 {
-		t.Error("a constant of the menu differs from the document")
-	}
+	in := expect.In(t, "a constant of the menu differs from the document")
+	expect.Equal(in, plan.X402Version, 1)
+	expect.Equal(in, plan.X402Scheme, "exact")
+	expect.Equal(in, plan.X402Network, "base")
+	expect.Equal(in, plan.X402Asset, "USDC")
+	expect.Equal(in, plan.UnitsPerPayment, 10000*plan.Unit)
+	expect.Equal(in, plan.MaxUnitsPerSettlement, 200000*plan.Unit)
+	expect.Equal(in, plan.SettlementWindow.Seconds(), 3600)
 }
 
 func TestUnits_PrintAsJSONNumbers(t *testing.T) {
@@ -129,9 +135,10 @@ func TestUnits_PrintAsJSONNumbers(t *testing.T) {
 		-500: "-0.5", -1000: "-1", -1: "-0.001", -1 << 63: "-9223372036854775.808", 1<<63 - 1: "9223372036854775.807",
 	} {
 		got, err := json.Marshal(u)
-		if err != nil || string(got) != want || u.String() != want {
-			t.Errorf("%d prints as %s (%v), want %s", int64(u), got, err, want)
-		}
+		in := expect.In(t, "%d", int64(u))
+		require.NoError(in, err)
+		expect.Equal(in, string(got), want)
+		expect.Equal(in, u.String(), want)
 	}
 	for c, want := range map[plan.Cents]string{0: "0.00", 5: "0.05", 24917: "249.17", -1: "-0.01", -12345: "-123.45"} {
 		if c.String() != want {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -74,10 +76,12 @@ func TestPlans_CarryTheFiguresOfTheInterface(t *testing.T) {
 			t.Errorf("no plan %s", want.key)
 			continue
 		}
-		if p.Included != want.included || p.Period != want.period || p.Rate != want.rate || p.Supply != want.supply ||
-			p.Data != want.data {
-			t.Errorf("%s is %+v, want %+v", want.key, p, want)
-		}
+		in := expect.In(t, "%s", want.key)
+		expect.Equal(in, p.Included, want.included)
+		expect.Equal(in, p.Period, want.period)
+		expect.Equal(in, p.Rate, want.rate)
+		expect.Equal(in, p.Supply, want.supply)
+		expect.Equal(in, p.Data, want.data)
 		if p.MonthlyPrice.String() != want.monthly || p.YearlyPrice.String() != want.yearly {
 			t.Errorf("%s costs %s and %s, want %s and %s", want.key, p.MonthlyPrice, p.YearlyPrice, want.monthly,
 				want.yearly)
@@ -120,10 +124,12 @@ func TestPacks_StayValidTwelveMonths(t *testing.T) {
 		{"l", "200.00", 32_000_000 * plan.Unit},
 	} {
 		p, ok := plan.FindPack(want.size)
-		if !ok || p.Price.String() != want.price || p.Units != want.units || p.Supply != plan.Premium ||
-			p.Key != "pack_"+want.size {
-			t.Errorf("pack %s is %+v", want.size, p)
-		}
+		in := expect.In(t, "pack %s", want.size)
+		require.True(in, ok)
+		expect.Equal(in, p.Price.String(), want.price)
+		expect.Equal(in, p.Units, want.units)
+		expect.Equal(in, p.Supply, plan.Premium)
+		expect.Equal(in, p.Key, "pack_"+want.size)
 		granted := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 		if got := p.Expires(granted); !got.Equal(granted.AddDate(1, 0, 0)) {
 			t.Errorf("pack %s expires %s", want.size, got)
@@ -168,19 +174,21 @@ func TestCalendarMonth_IsUTC(t *testing.T) {
 		{time.Date(2028, 2, 29, 12, 0, 0, 0, time.UTC), first(2028, 2), first(2028, 3)},
 		{time.Date(2026, 12, 31, 22, 0, 0, 0, time.FixedZone("west", -5*3600)), first(2027, 1), first(2027, 2)},
 	} {
-		if start, end := plan.CalendarMonth(tc.at); !start.Equal(tc.start) || !end.Equal(tc.end) ||
-			start.Location() != time.UTC {
-			t.Errorf("%s lies in %s to %s", tc.at, start, end)
-		}
+		start, end := plan.CalendarMonth(tc.at)
+		in := expect.In(t, "%s", tc.at)
+		expect.True(in, start.Equal(tc.start), start, tc.start)
+		expect.True(in, end.Equal(tc.end), end, tc.end)
+		expect.Equal(in, start.Location(), time.UTC)
 	}
 }
 
 func TestFounding_EndsWithItsDayOrItsSeats(t *testing.T) {
 	t.Parallel()
 	o := plan.Founding()
-	if o.Price != 7900 || o.Plan != plan.Pro || o.LockedMonths != 12 || o.Seats != 100 {
-		t.Errorf("the offer is %+v", o)
-	}
+	expect.Equal(t, o.Price, 7900)
+	expect.Equal(t, o.Plan, plan.Pro)
+	expect.Equal(t, o.LockedMonths, 12)
+	expect.Equal(t, o.Seats, 100)
 	last := time.Date(2026, 12, 5, 23, 59, 59, 0, time.UTC)
 	for _, tc := range []struct {
 		at    time.Time

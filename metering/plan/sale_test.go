@@ -3,6 +3,8 @@ package plan_test
 import (
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -27,10 +29,11 @@ func TestSale_WhatIsSoldStandsOnTheLadder(t *testing.T) {
 			t.Errorf("%s is neither a plan nor a pack: %+v", item.Key, item)
 		}
 		if item.PaidAs != "" {
-			if regular, ok := plan.FindItem(item.PaidAs); !ok || regular.Price <= item.Price ||
-				regular.Plan != item.Plan {
-				t.Errorf("%s lowers the price of %+v", item.Key, regular)
-			}
+			regular, ok := plan.FindItem(item.PaidAs)
+			in := expect.In(t, "%s lowers the price", item.Key)
+			require.True(in, ok)
+			expect.Greater(in, regular.Price, item.Price)
+			expect.Equal(in, regular.Plan, item.Plan)
 		}
 		sold++
 	}
@@ -46,8 +49,8 @@ func TestSale_WhatIsSoldStandsOnTheLadder(t *testing.T) {
 
 func TestPlans_HaveAnOrder(t *testing.T) {
 	t.Parallel()
-	if plan.Rank("nothing") != -1 || plan.Rank(plan.Free) >= plan.Rank(plan.Builder) ||
-		plan.Rank(plan.Pro) >= plan.Rank(plan.Scale) {
-		t.Error("plans are out of order")
-	}
+	in := expect.In(t, "plans are out of order")
+	expect.Equal(in, plan.Rank("nothing"), -1)
+	expect.Less(in, plan.Rank(plan.Free), plan.Rank(plan.Builder))
+	expect.Less(in, plan.Rank(plan.Pro), plan.Rank(plan.Scale))
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -32,10 +34,12 @@ func TestRevoke_RaisesTheVersionOnceAndIsForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, owner, err := s.ChangeKey(ctx, k.ID, "revoke_key", storetest.Operator, revoke)
-	if err != nil || first.Status != account.Revoked || first.Version != 2 || first.RevokedAt.IsZero() ||
-		owner.ID != a.ID {
-		t.Errorf("revoked key is %+v of %+v, %v", first, owner, err)
-	}
+	in := expect.In(t, "revoked key")
+	require.NoError(in, err)
+	expect.Equal(in, first.Status, account.Revoked)
+	expect.Equal(in, first.Version, 2)
+	expect.False(in, first.RevokedAt.IsZero())
+	expect.Equal(in, owner.ID, a.ID)
 	if again, _, err := s.ChangeKey(ctx, k.ID, "revoke_key", storetest.Operator, revoke); err != nil ||
 		!reflect.DeepEqual(again, first) {
 		t.Errorf("revoking again gives %+v, %v, want %+v", again, err, first)
@@ -102,15 +106,17 @@ func TestChange_IsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 		t.Errorf("the account is %+v, want %+v", got, want)
 	}
 	lines := storetest.Must[[]accountdb.AuditLine](t)(s.ListAudit(ctx, id, 100))
-	if len(lines) != 4 || lines[0].Author != storetest.Operator || !strings.Contains(string(lines[0].After),
-		`"service_cap_units": {"rpc": 3}`) ||
-		!strings.Contains(string(lines[3].Before), `"status": "active"`) {
-		t.Errorf("the audit log is %+v", lines)
-	}
+	in := expect.In(t, "the audit log")
+	require.Len(in, lines, 4)
+	expect.Equal(in, lines[0].Author, storetest.Operator)
+	expect.Contains(in, string(lines[0].After), `"service_cap_units": {"rpc": 3}`)
+	expect.Contains(in, string(lines[3].Before), `"status": "active"`)
 	pushes := storetest.Must[[]accountdb.Push](t)(s.ListPushes(ctx, 0, 100))
-	if len(pushes) != 1 || pushes[0].Account != id || pushes[0].Version != 5 || !pushes[0].Key.IsZero() {
-		t.Errorf("due are %+v, want the last version", pushes)
-	}
+	in = expect.In(t, "the last version")
+	require.Len(in, pushes, 1)
+	expect.Equal(in, pushes[0].Account, id)
+	expect.Equal(in, pushes[0].Version, 5)
+	expect.True(in, pushes[0].Key.IsZero())
 	if later := storetest.Must[[]accountdb.Push](t)(s.ListPushes(ctx, time.Hour, 100)); len(later) != 0 {
 		t.Errorf("due for an hour are %+v", later)
 	}
@@ -269,14 +275,17 @@ func TestPack_IsGrantedOnceForItsOrigin(t *testing.T) {
 		}, storetest.Operator)
 	}
 	first, owner, fresh, err := grant(id, "payment 1", granted)
-	if err != nil || !fresh || owner.Version != 2 || len(owner.Packs) != 1 ||
-		!first.Expires.Equal(time.Date(2129, time.February, 28, 12, 0, 0, 0, time.UTC)) {
-		t.Fatalf("granted %+v to %+v, %t, %v", first, owner, fresh, err)
-	}
+	require.NoError(t, err)
+	require.True(t, fresh)
+	require.Equal(t, owner.Version, 2)
+	require.Len(t, owner.Packs, 1)
+	require.True(t, first.Expires.Equal(time.Date(2129, time.February, 28, 12, 0, 0, 0, time.UTC)), first.Expires)
 	again, owner, fresh, err := grant(id, "payment 1", granted)
-	if err != nil || fresh || owner.Version != 2 || again != first {
-		t.Errorf("granted again: %+v, version %d, %t, %v", again, owner.Version, fresh, err)
-	}
+	in := expect.In(t, "granted again")
+	require.NoError(in, err)
+	expect.False(in, fresh)
+	expect.Equal(in, owner.Version, 2)
+	expect.Equal(in, again, first)
 	if _, _, _, err := grant(other, "payment 1", granted); !errors.Is(err, accountdb.ErrOriginTaken) {
 		t.Errorf("the same payment for another account gives %v", err)
 	}
@@ -284,10 +293,10 @@ func TestPack_IsGrantedOnceForItsOrigin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if packs := storetest.Must[[]accountdb.Pack](t)(s.ListPacks(ctx, id)); len(packs) != 2 || packs[0] != earlier ||
-		packs[1] != first {
-		t.Errorf("packs are %+v, want them in order of expiry", packs)
-	}
+	packs := storetest.Must[[]accountdb.Pack](t)(s.ListPacks(ctx, id))
+	require.Len(t, packs, 2)
+	expect.Equal(t, packs[0], earlier)
+	expect.Equal(t, packs[1], first)
 	if _, _, _, err := grant(account.NewID(), "payment 3", granted); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a pack for nobody gives %v", err)
 	}
@@ -320,10 +329,11 @@ func TestPack_ThatNobodyCanHoldIsRefused(t *testing.T) {
 			p.GrantedAt, p.Expires = now.AddDate(-2, 0, 0), now.AddDate(-1, 0, 0)
 		},
 	} {
-		if refused, ok := errors.AsType[*fault.Error](grant(name, change)); !ok ||
-			refused.Reason != fault.FieldRefused || refused.Message == "" {
-			t.Errorf("%s: %v, want %s", name, refused, fault.FieldRefused)
-		}
+		refused, ok := errors.AsType[*fault.Error](grant(name, change))
+		in := expect.In(t, "%s", name)
+		require.True(in, ok)
+		expect.Equal(in, refused.Reason, fault.FieldRefused)
+		expect.NotEqual(in, refused.Message, "")
 	}
 	if packs := storetest.Must[[]accountdb.Pack](t)(s.ListPacks(ctx, id)); len(packs) != 0 {
 		t.Errorf("refused packs are there: %+v", packs)

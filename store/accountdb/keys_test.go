@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -20,13 +21,13 @@ func TestDoorKey_AndItsAccountAreFoundByDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if madeAccount.Version != 1 || madeAccount.Status != account.Active || madeAccount.CreatedAt.IsZero() {
-		t.Errorf("account begins as %+v", madeAccount)
-	}
-	if madeKey.Account != a.ID || madeKey.Daily != storetest.UnitsOf(10_000) || madeKey.Version != 1 ||
-		!madeKey.RevokedAt.IsZero() {
-		t.Errorf("key begins as %+v", madeKey)
-	}
+	expect.Equal(t, madeAccount.Version, 1)
+	expect.Equal(t, madeAccount.Status, account.Active)
+	expect.False(t, madeAccount.CreatedAt.IsZero())
+	expect.Equal(t, madeKey.Account, a.ID)
+	expect.Equal(t, madeKey.Daily, storetest.UnitsOf(10_000))
+	expect.Equal(t, madeKey.Version, 1)
+	expect.True(t, madeKey.RevokedAt.IsZero())
 	identity := storetest.Must[account.Identity](t)(s.FindIdentity(ctx, k.Digest))
 	want := account.Identity{Key: k.ID, Account: a.ID, Door: account.DoorPublic, Plan: plan.Door1, Supply: plan.Public}
 	if identity != want {

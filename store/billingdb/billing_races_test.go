@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/billingdb"
 	"github.com/chainaccess/gateway/store/internal/storetest"
@@ -33,9 +34,9 @@ func TestCustomer_StripesLatestWordStays(t *testing.T) {
 		if c.Card != nil {
 			card = c.Card.Last4
 		}
-		if c.ID != customer || c.Country != country || card != last4 {
-			t.Errorf("it is %+v with card %q, want %s of %s with %q", c, card, customer, country, last4)
-		}
+		expect.Equal(t, c.ID, customer)
+		expect.Equal(t, c.Country, country)
+		expect.Equal(t, card, last4)
 	}
 	said("cus_1", "CH", "4242", billed)
 	said("cus_1", "FR", "0002", billed.Add(-time.Second))

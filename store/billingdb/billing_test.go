@@ -9,6 +9,8 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -34,11 +36,12 @@ func TestCustomer_FirstOneOfAnAccountStays(t *testing.T) {
 	ctx, s := storetest.Open(t)
 	id := newOwner(t, s)
 	storetest.Must[billingdb.Customer](t)(s.PutCustomer(ctx, id, "cus_1", "AT"))
-	if c := storetest.Must[billingdb.Customer](t)(s.PutCustomer(ctx, id, "cus_2", "US")); c.ID != "cus_1" ||
-		c.Country != "AT" ||
-		c.Card != nil || !c.ReadAt.IsZero() {
-		t.Errorf("another one took over: %+v", c)
-	}
+	c := storetest.Must[billingdb.Customer](t)(s.PutCustomer(ctx, id, "cus_2", "US"))
+	in := expect.In(t, "another one took over")
+	expect.Equal(in, c.ID, "cus_1")
+	expect.Equal(in, c.Country, "AT")
+	expect.Nil(in, c.Card)
+	expect.True(in, c.ReadAt.IsZero())
 	said := billingdb.Customer{
 		Account: id, ID: "cus_1", Country: "CH", Card: &subscription.Card{
 			Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2030,
@@ -47,11 +50,12 @@ func TestCustomer_FirstOneOfAnAccountStays(t *testing.T) {
 	if err := s.UpdateCustomer(ctx, said); err != nil {
 		t.Fatal(err)
 	}
-	if c := storetest.Must[billingdb.Customer](t)(s.FindCustomerByID(ctx, "cus_1")); c.Account != id ||
-		c.Country != "CH" ||
-		*c.Card != *said.Card || !c.ReadAt.Equal(billed) {
-		t.Errorf("it is kept as %+v", c)
-	}
+	c = storetest.Must[billingdb.Customer](t)(s.FindCustomerByID(ctx, "cus_1"))
+	in = expect.In(t, "it is kept")
+	expect.Equal(in, c.Account, id)
+	expect.Equal(in, c.Country, "CH")
+	expect.Equal(in, *c.Card, *said.Card)
+	expect.True(in, c.ReadAt.Equal(billed), c.ReadAt)
 	if _, err := s.FindCustomer(ctx, account.NewID()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a stranger has a customer: %v", err)
 	}
@@ -68,10 +72,11 @@ func TestCustomer_AssumedCountryStaysAssumedWithTheNextOne(t *testing.T) {
 	if err := s.SetCustomerEvidence(ctx, &c, "US"); err != nil {
 		t.Fatal(err)
 	}
-	if c := storetest.Must[billingdb.Customer](t)(s.FindCustomer(ctx, id)); c.Country != "US" || c.Network != "US" ||
-		!c.Assumed {
-		t.Errorf("assumed: %+v", c)
-	}
+	c = storetest.Must[billingdb.Customer](t)(s.FindCustomer(ctx, id))
+	in := expect.In(t, "assumed")
+	expect.Equal(in, c.Country, "US")
+	expect.Equal(in, c.Network, "US")
+	expect.True(in, c.Assumed)
 	if c := storetest.Must[billingdb.Customer](t)(s.ReplaceCustomer(ctx, id, "cus_1", "cus_2",
 		"US")); c.ID != "cus_2" || !c.Assumed {
 		t.Errorf("replaced by %+v", c)
@@ -275,9 +280,9 @@ func TestStripeEvent_IsKeptOnce(t *testing.T) {
 		}
 	}
 	open := storetest.Must[[]billingdb.StripeEvent](t)(s.ListOpenStripeEvents(ctx, -time.Minute, 10))
-	if len(open) != 1 || open[0].Customer != "cus_1" || open[0].Object != "in_1" {
-		t.Fatalf("open are %+v", open)
-	}
+	require.Len(t, open, 1)
+	require.Equal(t, open[0].Customer, "cus_1")
+	require.Equal(t, open[0].Object, "in_1")
 	if young := storetest.Must[[]billingdb.StripeEvent](t)(s.ListOpenStripeEvents(ctx, time.Hour,
 		10)); len(young) != 0 {
 		t.Errorf("an hour ago came %+v", young)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/chaindb"
@@ -68,16 +70,19 @@ func TestStatus_TimeBetweenMeasurementsCountsOnceForSeveralWorkers(t *testing.T)
 		}
 	}
 	r := chainDays(t, s)
-	if len(r.Days) != 2 || !r.Days[0].Day.Equal(statusDay.AddDate(0, 0, -1)) || !r.Days[1].Day.Equal(statusDay) {
-		t.Fatalf("the days are %+v", r.Days)
-	}
-	if d := r.Days[0]; d.Degraded != 100*time.Second || d.Up != 0 || d.Down != 0 {
-		t.Errorf("before midnight: %+v", d)
-	}
-	if d := r.Days[1]; d.Degraded != 60*time.Second+250*time.Millisecond || d.Down != 30*time.Second ||
-		d.Up != 45*time.Second {
-		t.Errorf("after midnight: %+v", d)
-	}
+	require.Len(t, r.Days, 2)
+	require.True(t, r.Days[0].Day.Equal(statusDay.AddDate(0, 0, -1)), r.Days[0].Day)
+	require.True(t, r.Days[1].Day.Equal(statusDay), r.Days[1].Day)
+	d := r.Days[0]
+	in := expect.In(t, "before midnight")
+	expect.Equal(in, d.Degraded, 100*time.Second)
+	expect.Equal(in, d.Up, 0)
+	expect.Equal(in, d.Down, 0)
+	d = r.Days[1]
+	in = expect.In(t, "after midnight")
+	expect.Equal(in, d.Degraded, 60*time.Second+250*time.Millisecond)
+	expect.Equal(in, d.Down, 30*time.Second)
+	expect.Equal(in, d.Up, 45*time.Second)
 	if n := r.Newest; n.State != chain.Up || !n.At.Equal(at) {
 		t.Errorf("the newest measurement is %+v", n)
 	}
@@ -109,9 +114,9 @@ func TestStatus_CallsOfASlotAreTheLastReport(t *testing.T) {
 	}
 	r := chainDays(t, s)
 	want := chaindb.ChainTraffic{Calls: 38, Rerouted: 2, Lost: 4, Attempts: 44, Failed: 6}
-	if len(r.Days) != 1 || r.Days[0].ChainTraffic != want || r.Days[0].Up != 0 {
-		t.Errorf("the days are %+v, want %+v", r.Days, want)
-	}
+	require.Len(t, r.Days, 1)
+	expect.Equal(t, r.Days[0].ChainTraffic, want)
+	expect.Equal(t, r.Days[0].Up, 0)
 	if w := r.Windows[0]; w.ChainTraffic != want || w.Latency.Calls() != 38 {
 		t.Errorf("since the day began: %+v with %d durations", w.ChainTraffic, w.Latency.Calls())
 	}
@@ -134,9 +139,11 @@ func TestStatus_SlotsAreDeletedAndTheirDaysStay(t *testing.T) {
 	if n := storetest.Must[int64](t)(s.DeleteChainSlotsBefore(ctx, statusDay.AddDate(0, 0, 2).Add(time.Hour))); n != 4 {
 		t.Errorf("%d slots went, want those of two days", n)
 	}
-	if r := chainDays(t, s); len(r.Days) != 3 || r.Days[0].Calls != 20 || r.Windows[0].Calls != 20 {
-		t.Errorf("afterwards: %+v, %+v", r.Days, r.Windows[0].ChainTraffic)
-	}
+	r := chainDays(t, s)
+	in := expect.In(t, "afterwards")
+	require.Len(in, r.Days, 3)
+	expect.Equal(in, r.Days[0].Calls, 20)
+	expect.Equal(in, r.Windows[0].Calls, 20)
 }
 
 func TestIncidents_AreListedOnceTheyAreNews(t *testing.T) {
@@ -155,10 +162,11 @@ func TestIncidents_AreListedOnceTheyAreNews(t *testing.T) {
 		observe("polygon_pos", i == 7, at.Add(10*time.Second)) // not confirmed yet
 	}
 	all := storetest.Must[[]chaindb.Incident](t)(s.ListIncidents(ctx, statusDay, 50))
-	if len(all) != 2 || all[0].Chain != "base_mainnet" || all[0].Over() || all[1].Chain != "eth_mainnet" ||
-		!all[1].EndedAt.Equal(statusDay.Add(2*time.Minute)) {
-		t.Errorf("the incidents are %+v", all)
-	}
+	require.Len(t, all, 2)
+	expect.Equal(t, all[0].Chain, "base_mainnet")
+	expect.False(t, all[0].Over(), all[0])
+	expect.Equal(t, all[1].Chain, "eth_mainnet")
+	expect.True(t, all[1].EndedAt.Equal(statusDay.Add(2*time.Minute)), all[1].EndedAt)
 	if later := storetest.Must[[]chaindb.Incident](t)(s.ListIncidents(ctx, statusDay.Add(time.Hour),
 		50)); len(later) != 1 ||
 		later[0].Chain != "base_mainnet" {

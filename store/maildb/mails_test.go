@@ -1,7 +1,6 @@
 package maildb_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/internal/storetest"
 	"github.com/chainaccess/gateway/store/maildb"
@@ -52,11 +53,12 @@ func TestMails_OnlyDueOnesAreClaimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	claimed := storetest.Must[[]maildb.ClaimedMail](t)(s.ClaimMails(ctx, time.Minute, 10))
-	if len(claimed) != 1 || claimed[0].ID != due.ID || claimed[0].Attempt != 1 ||
-		!bytes.Equal(claimed[0].Payload, []byte("sealed")) ||
-		claimed[0].Expires.Sub(due.Expires).Abs() > time.Millisecond {
-		t.Errorf("claimed %+v, want the one that is due", claimed)
-	}
+	in := expect.In(t, "the one that is due")
+	require.Len(in, claimed, 1)
+	expect.Equal(in, claimed[0].ID, due.ID)
+	expect.Equal(in, claimed[0].Attempt, 1)
+	expect.EqualSlices(in, claimed[0].Payload, []byte("sealed"))
+	expect.AtMost(in, claimed[0].Expires.Sub(due.Expires).Abs(), time.Millisecond)
 	// A delayed mail is due at its expiry at the latest.
 	if state := storetest.Must[maildb.MailState](t)(s.FindMail(ctx, "later")); state.Due.After(later.Expires) ||
 		state.LastError != "greylisted" {
@@ -110,11 +112,11 @@ func TestMails_SentAfterAllIsNoFailure(t *testing.T) {
 	if err := s.EndMail(ctx, m.ID); err != nil {
 		t.Fatal(err)
 	}
-	if state := storetest.Must[maildb.MailState](t)(s.FindMail(ctx, "slow")); state.SentAt.IsZero() ||
-		!state.FailedAt.IsZero() ||
-		state.LastError != "" || !state.Wiped {
-		t.Errorf("the mail is %+v, want it sent", state)
-	}
+	state := storetest.Must[maildb.MailState](t)(s.FindMail(ctx, "slow"))
+	expect.False(t, state.SentAt.IsZero())
+	expect.True(t, state.FailedAt.IsZero())
+	expect.Equal(t, state.LastError, "")
+	expect.True(t, state.Wiped)
 }
 
 // setupBeside returns a store and a separate connection.

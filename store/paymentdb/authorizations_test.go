@@ -13,6 +13,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/internal/storetest"
@@ -88,10 +90,11 @@ func TestAuthorization_ReleasedMayBePresentedAgainAndOneBeingSettledNot(t *testi
 	if err := s.ReleaseAuthorization(ctx, a.Attempt, false); err != nil {
 		t.Fatal(err)
 	}
-	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got ||
-		before.State != paymentdb.AuthorizationSettling {
-		t.Errorf("one being settled is given away: %+v, %t, %v", before, got, err)
-	}
+	before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute)
+	in := expect.In(t, "one being settled is given away")
+	require.NoError(in, err)
+	expect.False(in, got)
+	expect.Equal(in, before.State, paymentdb.AuthorizationSettling)
 	if err := s.ReleaseAuthorization(ctx, a.Attempt, true); err != nil { // it was not sent
 		t.Fatal(err)
 	}
@@ -120,10 +123,10 @@ func TestAuthorization_OpenIsLookedForUntilItIsConcludedOnce(t *testing.T) {
 	a := reserved(ctx, t, s, 1, time.Minute)
 	storetest.Must[bool](t)(s.BeginSettling(ctx, a.Attempt, 0)) // as after a kill
 	claimed := storetest.Must[[]paymentdb.Authorization](t)(s.ClaimAuthorizations(ctx, time.Hour, 10))
-	if len(claimed) != 1 || claimed[0].AuthorizationID != a.AuthorizationID || claimed[0].FromBlock != 77 ||
-		claimed[0].Value != 54_000 {
-		t.Fatalf("claimed %+v", claimed)
-	}
+	require.Len(t, claimed, 1)
+	require.Equal(t, claimed[0].AuthorizationID, a.AuthorizationID)
+	require.Equal(t, claimed[0].FromBlock, 77)
+	require.Equal(t, claimed[0].Value, 54_000)
 	if again := storetest.Must[[]paymentdb.Authorization](t)(s.ClaimAuthorizations(ctx, time.Hour,
 		10)); len(again) != 0 {
 		t.Error("two look for it at once")
@@ -146,10 +149,10 @@ func TestAuthorization_OpenIsLookedForUntilItIsConcludedOnce(t *testing.T) {
 	if err := s.EndSettling(ctx, a.Attempt, paymentdb.AuthorizationFailed, "late", x402.TxHash{}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got := storetest.Must[paymentdb.Authorization](t)(s.FindAuthorization(ctx,
-		a.AuthorizationID)); got.State != paymentdb.AuthorizationSettled || got.Tx != tx || !got.Closed {
-		t.Errorf("it is %+v", got)
-	}
+	got := storetest.Must[paymentdb.Authorization](t)(s.FindAuthorization(ctx, a.AuthorizationID))
+	expect.Equal(t, got.State, paymentdb.AuthorizationSettled)
+	expect.Equal(t, got.Tx, tx)
+	expect.True(t, got.Closed)
 	if left := storetest.Must[[]paymentdb.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(left) != 0 {
 		t.Errorf("a concluded one is looked for: %+v", left)
 	}
@@ -164,10 +167,10 @@ func TestAuthorization_RefusedStaysRefusedAndIsStillLookedFor(t *testing.T) {
 		0); err != nil {
 		t.Fatal(err)
 	}
-	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got ||
-		before.Reason != "insufficient_funds" {
-		t.Errorf("%+v, %t, %v", before, got, err)
-	}
+	before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute)
+	require.NoError(t, err)
+	expect.False(t, got)
+	expect.Equal(t, before.Reason, "insufficient_funds")
 	if open := storetest.Must[[]paymentdb.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(open) != 1 {
 		t.Error("a facilitator's word is believed for ever")
 	}
@@ -234,10 +237,10 @@ func TestAuthorization_NetworkIsForgottenWhenNothingMoreCanComeOfIt(t *testing.T
 	}
 	counts := func(want int) {
 		t.Helper()
-		if payer, network, err := s.CountOpenAuthorizations(ctx, a.Payer, a.Network, 10); err != nil || payer != want ||
-			network != want {
-			t.Errorf("open are %d and %d, %v, want %d", payer, network, err, want)
-		}
+		payer, network, err := s.CountOpenAuthorizations(ctx, a.Payer, a.Network, 10)
+		require.NoError(t, err)
+		expect.Equal(t, payer, want)
+		expect.Equal(t, network, want)
 	}
 	counts(0) // reservations do not count: anybody can make them in a payer's name
 	storetest.Must[bool](t)(s.BeginSettling(ctx, a.Attempt, time.Minute))

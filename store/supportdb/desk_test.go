@@ -15,6 +15,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -62,9 +64,11 @@ func TestDesk_FormSentTwiceIsDoneOnce(t *testing.T) {
 	}
 	for range 3 {
 		got, verdict, err := s.ReplyTicket(ctx, reply)
-		if err != nil || verdict != ticket.Moves || got.Messages != 2 || got.Status != ticket.Resolved {
-			t.Errorf("a reply that is sent again gives %+v, %s, %v", got, verdict, err)
-		}
+		in := expect.In(t, "a reply that is sent again")
+		require.NoError(in, err)
+		expect.Equal(in, verdict, ticket.Moves)
+		expect.Equal(in, got.Messages, 2)
+		expect.Equal(in, got.Status, ticket.Resolved)
 	}
 	if told != 3 {
 		t.Errorf("told %d times", told)
@@ -155,12 +159,14 @@ func TestDesk_ReplyThatOverlooksAMessageIsRefused(t *testing.T) {
 		t.Errorf("a reply that has seen all gives %v", err)
 	}
 	lines, err := s.ListDeskLines(ctx, made.Number.Reference())
-	if err != nil || len(lines) != 3 || lines[0].Action != "file" || lines[1].Actor != "op@host" ||
-		lines[1].Before["status"] != "open" ||
-		lines[1].After["status"] != "waiting_customer" || lines[2].After["message"] != 3.0 ||
-		lines[2].Account != of.ID {
-		t.Errorf("the log is %+v, %v", lines, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, lines, 3)
+	expect.Equal(t, lines[0].Action, "file")
+	expect.Equal(t, lines[1].Actor, "op@host")
+	expect.Equal[any](t, lines[1].Before["status"], "open")
+	expect.Equal[any](t, lines[1].After["status"], "waiting_customer")
+	expect.Equal[any](t, lines[2].After["message"], 3.0)
+	expect.Equal(t, lines[2].Account, of.ID)
 }
 
 // TestDesk_ReadsTenThousandTicketsByItsIndex checks the query plan: a page is walks down the
@@ -196,10 +202,11 @@ func TestDesk_ReadsTenThousandTicketsByItsIndex(t *testing.T) {
 	first := storetest.Must[[]supportdb.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
 	asked.Past = first[len(first)-1].Number
 	second := storetest.Must[[]supportdb.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
-	if len(first) != 51 || len(second) != 49 || second[0].Number >= first[50].Number || first[0].Plan != of.Plan ||
-		first[0].Status != ticket.Open {
-		t.Errorf("the pages have %d and %d tickets, of which the first is %+v", len(first), len(second), first[0])
-	}
+	require.Len(t, first, 51)
+	require.Len(t, second, 49)
+	expect.Less(t, second[0].Number, first[50].Number)
+	expect.Equal(t, first[0].Plan, of.Plan)
+	expect.Equal(t, first[0].Status, ticket.Open)
 	asked.Past, asked.Account, asked.Priorities = 0, of.ID, []ticket.Priority{ticket.Low}
 	if low := storetest.Must[[]supportdb.DeskTicket](t)(s.ListDeskTickets(ctx, asked)); len(low) != 51 ||
 		low[0].Priority != ticket.Low {
@@ -238,10 +245,11 @@ func TestDesk_ReadsTenThousandTicketsByItsIndex(t *testing.T) {
 		rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query,
 			[]string{"open", "waiting_us", "closed"}, []string{"low", "urgent"}, past, 51)
 		plan := storetest.Must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
-		if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "tickets_by_status") ||
-			strings.Contains(text, "Seq Scan on tickets") {
-			t.Errorf("%s is read by\n%s\n%v", list, text, err)
-		}
+		text := strings.Join(plan, "\n")
+		in := expect.In(t, "%s", list)
+		require.NoError(in, err)
+		expect.Contains(in, text, "tickets_by_status")
+		expect.NotContains(in, text, "Seq Scan on tickets")
 	}
 }
 

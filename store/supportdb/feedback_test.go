@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/internal/storetest"
@@ -37,9 +38,10 @@ func TestFeedback_IsListedByPagesAndItsStatus(t *testing.T) {
 		}
 		given = append(given, storetest.Must[supportdb.Feedback](t)(s.SubmitFeedback(ctx, by, f, nil)))
 	}
-	if got := given[0]; got.Status != "new" || got.Title != `<b>"more"</b>` || !got.CreatedAt.Equal(noon) {
-		t.Errorf("given is %+v", got)
-	}
+	got := given[0]
+	expect.Equal(t, got.Status, "new")
+	expect.Equal(t, got.Title, `<b>"more"</b>`)
+	expect.True(t, got.CreatedAt.Equal(noon), got.CreatedAt)
 	by := accountdb.Author{Actor: "op@host", Origin: "ops"}
 	storetest.Must[supportdb.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID, supportdb.Answer{
 		Status: "planned", Reply: "In spring.", By: by, At: noon,

@@ -14,6 +14,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -70,17 +72,17 @@ func TestTicket_SameSymptomJoinsItWithinAnHour(t *testing.T) {
 	}
 	all.Wait()
 	first, messages, err := s.LoadTicket(ctx, of.ID, supportdb.Scope{}, numbers[0])
-	if err != nil || len(messages) != 10 || first.Messages != 10 {
-		t.Fatalf("%d messages of %+v, %v", len(messages), first, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, messages, 10)
+	require.Equal(t, first.Messages, 10)
 	for _, n := range numbers {
 		if n != first.Number {
 			t.Errorf("the tickets are %v", numbers)
 		}
 	}
-	if first.Number < 1001 || first.Evidence.Call.Units != 500 || first.Status != ticket.Open {
-		t.Errorf("the ticket is %+v", first)
-	}
+	expect.AtLeast(t, first.Number, 1001)
+	expect.Equal(t, first.Evidence.Call.Units, 500)
+	expect.Equal(t, first.Status, ticket.Open)
 	// Each join is activity. Another symptom, another account and an agent have tickets of their
 	// own.
 	if _, joined := create(newTicket(of.ID, -32022, noon.Add(time.Hour))); !joined {
@@ -151,9 +153,10 @@ func TestTicket_SameSymptomJoinsItWithinAnHour(t *testing.T) {
 	list, err := s.ListTickets(ctx, supportdb.TicketFilter{
 		Account: of.ID, Scope: ofAgent.Scope, Statuses: ticket.Unresolved(), Limit: 10,
 	})
-	if err != nil || len(list) != 1 || list[0].Number != agents.Number {
-		t.Errorf("the agent's list is %+v, %v", list, err)
-	}
+	in := expect.In(t, "the agent's list")
+	require.NoError(in, err)
+	require.Len(in, list, 1)
+	expect.Equal(in, list[0].Number, agents.Number)
 }
 
 func TestTicket_ResolvedClosesAfterSevenDaysWithoutAReply(t *testing.T) {
@@ -193,12 +196,13 @@ func TestTicket_ResolvedClosesAfterSevenDaysWithoutAReply(t *testing.T) {
 	if got, _ := reply(supportdb.TicketReply{Text: "Ethereum."}); got.Status != ticket.WaitingUs {
 		t.Errorf("answered back it is %+v", got)
 	}
-	if got, _ := reply(supportdb.TicketReply{
+	got, _ := reply(supportdb.TicketReply{
 		By: ticket.Operator, Text: "Mended.",
 		Resolve: true,
-	}); got.Status != ticket.Resolved || !got.ResolvedAt.Equal(at) || got.Version != 1 {
-		t.Errorf("resolved it is %+v", got)
-	}
+	})
+	expect.Equal(t, got.Status, ticket.Resolved)
+	expect.True(t, got.ResolvedAt.Equal(at), got.ResolvedAt, at)
+	expect.Equal(t, got.Version, 1)
 	if got, _ := reply(supportdb.TicketReply{Text: "Not yet."}); got.Status != ticket.WaitingUs || got.Version != 2 {
 		t.Errorf("a reply makes it %+v", got)
 	}
@@ -210,10 +214,11 @@ func TestTicket_ResolvedClosesAfterSevenDaysWithoutAReply(t *testing.T) {
 	if closed.Status != ticket.Closed || !closed.ClosedAt.Equal(at.Add(ticket.CloseAfter)) {
 		t.Errorf("after seven days it is %+v", closed)
 	}
-	if again := closes(2 * ticket.CloseAfter); again.Version != closed.Version || again.ClosedAt != closed.ClosedAt ||
-		again.Messages != closed.Messages {
-		t.Errorf("closed again it is %+v", again)
-	}
+	again := closes(2 * ticket.CloseAfter)
+	in := expect.In(t, "closed again")
+	expect.Equal(in, again.Version, closed.Version)
+	expect.Equal(in, again.ClosedAt, closed.ClosedAt)
+	expect.Equal(in, again.Messages, closed.Messages)
 	if got, verdict := reply(supportdb.TicketReply{Text: "Still there?"}); verdict != ticket.IsClosed ||
 		got.Messages != closed.Messages {
 		t.Errorf("a reply to a closed one is %s: %+v", verdict, got)
@@ -343,10 +348,11 @@ func TestTickets_OfADayAreBounded(t *testing.T) {
 			}
 		}
 		_, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(time.Hour)))
-		if refused, ok := errors.AsType[*supportdb.TooManyTodayError](err); !ok || refused.Limit != limit ||
-			refused.Wait != 23*time.Hour {
-			t.Errorf("beyond %d: %v", limit, err)
-		}
+		refused, ok := errors.AsType[*supportdb.TooManyTodayError](err)
+		in := expect.In(t, "beyond %d", limit)
+		require.True(in, ok, err)
+		expect.Equal(in, refused.Limit, limit)
+		expect.Equal(in, refused.Wait, 23*time.Hour)
 		if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(24*time.Hour))); err != nil {
 			t.Errorf("once the first left the window: %v", err)
 		}
@@ -422,9 +428,10 @@ func TestTickets_LateFlowsAreListed(t *testing.T) {
 		return storetest.Must[[]supportdb.TicketNews](t)(s.ListUntoldTickets(ctx, noon.Add(-time.Minute), overdue, 0,
 			10))
 	}
-	if got := list(time.Time{}); len(got) != 1 || got[0].Number != late.Number || got[0].Version != 1 {
-		t.Errorf("late are %+v; %s is fresh", got, fresh.Number.Reference())
-	}
+	got := list(time.Time{})
+	require.Len(t, got, 1, fresh)
+	expect.Equal(t, got[0].Number, late.Number, fresh)
+	expect.Equal(t, got[0].Version, 1, fresh)
 	told := func(version int64) {
 		if err := s.MarkTicketTold(ctx, supportdb.TicketNews{Number: late.Number, Version: version}); err != nil {
 			t.Fatal(err)
@@ -485,10 +492,12 @@ func TestTickets_RefusalsOfADayAreCounted(t *testing.T) {
 	got := storetest.Must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &usagedb.UsageWindow{
 		Account: of.ID, Since: noon.Add(-24 * time.Hour),
 	}))
-	if len(got) != 2 || got[0].Reason != "rate_window" || got[0].Count != 7 || got[0].Code != -32005 ||
-		!got[0].Last.Equal(noon.Add(-time.Minute).Truncate(time.Hour)) || got[1].Count != 3 {
-		t.Errorf("the refusals are %+v", got)
-	}
+	require.Len(t, got, 2)
+	expect.Equal(t, got[0].Reason, "rate_window")
+	expect.Equal(t, got[0].Count, 7)
+	expect.Equal(t, got[0].Code, -32005)
+	expect.True(t, got[0].Last.Equal(noon.Add(-time.Minute).Truncate(time.Hour)), got[0].Last)
+	expect.Equal(t, got[1].Count, 3)
 	own := storetest.Must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &usagedb.UsageWindow{
 		Account: of.ID, Since: noon.Add(-24 * time.Hour), Keys: []account.KeyID{key},
 	}))
@@ -511,9 +520,9 @@ func TestTicket_TextsAreStoredVerbatim(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, messages, err := s.LoadTicket(ctx, of.ID, supportdb.Scope{}, made.Number)
-	if err != nil || got.Subject != n.Subject || messages[0].Body != n.Message {
-		t.Errorf("kept are %q, %q, %v", got.Subject, messages[0].Body, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, got.Subject, n.Subject)
+	expect.Equal(t, messages[0].Body, n.Message)
 	n.Message = strings.Repeat("ж", ticket.MaxMessage+1)
 	if _, _, err := s.CreateTicket(ctx, n); err == nil {
 		t.Error("a text beyond its bound is kept")

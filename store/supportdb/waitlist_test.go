@@ -15,6 +15,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/internal/storetest"
@@ -61,9 +63,9 @@ func TestWaitlist_HoldsAnAddressOnce(t *testing.T) {
 	became, err := s.JoinWaitlist(ctx, supportdb.Waiting{
 		Email: again, Qualifier: "investor", Source: "x", ProductUpdates: true, Channel: "api", At: noon.Add(time.Hour),
 	}, digestOf(again), nil)
-	if err != nil || became != supportdb.JoinedBefore || joined.Load() != 1 {
-		t.Errorf("joined %d times, then %d, %v", joined.Load(), became, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, became, supportdb.JoinedBefore)
+	expect.Equal(t, joined.Load(), 1)
 	var rows int
 	var qualifier string
 	var updates bool
@@ -71,9 +73,9 @@ func TestWaitlist_HoldsAnAddressOnce(t *testing.T) {
 		&qualifier, &updates); err != nil {
 		t.Fatal(err)
 	}
-	if rows != 1 || qualifier != "developer" || updates {
-		t.Errorf("%d rows, %s, updates %t", rows, qualifier, updates)
-	}
+	expect.Equal(t, rows, 1)
+	expect.Equal(t, qualifier, "developer")
+	expect.False(t, updates)
 }
 
 // list is a store with a separate connection.
@@ -114,13 +116,15 @@ func TestWaitlist_ConfirmingKeepsTheEntryAndItsFirstInstant(t *testing.T) {
 	l.join(t, ann, noon)
 	first := l.confirm(t, ann, true, noon.Add(time.Hour))
 	again := l.confirm(t, emailOf(t, "ANN@buyer.example"), false, noon.Add(2*time.Hour))
-	if first.Status != "confirmed" || !first.ConfirmedAt.Equal(noon.Add(time.Hour)) || !first.At.Equal(noon) ||
-		first.Qualifier != "developer" || !first.ProductUpdates {
-		t.Errorf("confirmed is %+v", first)
-	}
-	if !again.ConfirmedAt.Equal(first.ConfirmedAt) || again.ProductUpdates || again.Qualifier != "developer" {
-		t.Errorf("confirmed again is %+v", again)
-	}
+	expect.Equal(t, first.Status, "confirmed")
+	expect.True(t, first.ConfirmedAt.Equal(noon.Add(time.Hour)), first.ConfirmedAt)
+	expect.True(t, first.At.Equal(noon), first.At)
+	expect.Equal(t, first.Qualifier, "developer")
+	expect.True(t, first.ProductUpdates)
+	in := expect.In(t, "confirmed again")
+	expect.True(in, again.ConfirmedAt.Equal(first.ConfirmedAt), again.ConfirmedAt, first.ConfirmedAt)
+	expect.False(in, again.ProductUpdates)
+	expect.Equal(in, again.Qualifier, "developer")
 }
 
 // Only a digest is kept of an address that left, and nobody else can add it again.
@@ -140,10 +144,10 @@ func TestWaitlist_WhoLeftIsPutBackByThemselvesAlone(t *testing.T) {
 	if err := l.conn.QueryRow(l.ctx, "SELECT count(*) FROM waitlist").Scan(&rows); err != nil || rows != 0 {
 		t.Errorf("%d rows are left, %v", rows, err)
 	}
-	if back := l.confirm(t, ann, false, noon.Add(time.Hour)); back.Status != "confirmed" ||
-		back.Qualifier != "curious" || back.Source != "" {
-		t.Errorf("back is %+v", back)
-	}
+	back := l.confirm(t, ann, false, noon.Add(time.Hour))
+	expect.Equal(t, back.Status, "confirmed")
+	expect.Equal(t, back.Qualifier, "curious")
+	expect.Equal(t, back.Source, "")
 	if became := l.join(t, ann, noon); became != supportdb.JoinedBefore {
 		t.Errorf("entered once it is back it becomes %d", became)
 	}
@@ -217,10 +221,11 @@ func TestWaitlist_ConfirmedIsInvitedOnce(t *testing.T) {
 		}
 	}
 	lines := storetest.Must[[]supportdb.DeskLine](t)(l.ListDeskLines(l.ctx, "waitlist/"+digestOf(ann).String()))
-	if w := storetest.Must[supportdb.Waiting](t)(l.FindWaiting(l.ctx, ann)); told != 1 || w.Status != "invited" ||
-		!w.InvitedAt.Equal(noon) || len(lines) != 1 {
-		t.Errorf("told %d times, %+v, %v", told, w, lines)
-	}
+	w := storetest.Must[supportdb.Waiting](t)(l.FindWaiting(l.ctx, ann))
+	expect.Equal(t, told, 1)
+	expect.Equal(t, w.Status, "invited")
+	expect.True(t, w.InvitedAt.Equal(noon), w.InvitedAt)
+	expect.Len(t, lines, 1)
 }
 
 // A process that dies after the change and before the mail leaves neither; the retry makes both.
@@ -313,10 +318,10 @@ func TestWishes_OfAnAddressAreWithdrawnAndEmptied(t *testing.T) {
 	}
 	gone := storetest.Must[[]supportdb.Wish](t)(l.ListWishes(l.ctx, []string{supportdb.WishWithdrawn},
 		supportdb.WishID{}, 10))
-	if len(gone) != 2 || gone[0].Items+gone[1].Items+gone[0].Reply+gone[1].Reply != "" || !gone[0].Email.IsZero() ||
-		!gone[1].Email.IsZero() {
-		t.Errorf("withdrawn are %+v", gone)
-	}
+	require.Len(t, gone, 2)
+	expect.Equal(t, gone[0].Items+gone[1].Items+gone[0].Reply+gone[1].Reply, "")
+	expect.True(t, gone[0].Email.IsZero())
+	expect.True(t, gone[1].Email.IsZero())
 	if stays := storetest.Must[[]supportdb.Wish](t)(l.ListWishes(l.ctx, supportdb.WishAnswers(), supportdb.WishID{},
 		10)); len(stays) != 1 ||
 		stays[0].ID != ids[2] {

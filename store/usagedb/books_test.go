@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/internal/storetest"
 	"github.com/chainaccess/gateway/store/usagedb"
@@ -80,9 +81,10 @@ func TestBooks_BothOfAPeriodSayTheSame(t *testing.T) {
 	}
 	empty := storetest.Must[usagedb.UsageBooks](t)(s.UsageBooks(ctx,
 		usagedb.UsagePeriod{Account: id, Period: "2026-12-01"}))
-	if empty.Totals != (usagedb.PeriodTotals{}) || empty.Hours != (usagedb.PeriodTotals{}) || len(empty.BySource) != 0 {
-		t.Errorf("a period without usage has %+v", empty)
-	}
+	in := expect.In(t, "a period without usage")
+	expect.Equal(in, empty.Totals, usagedb.PeriodTotals{})
+	expect.Equal(in, empty.Hours, usagedb.PeriodTotals{})
+	expect.Empty(in, empty.BySource)
 }
 
 // If one book were derived from the other, an error in it would appear in both.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/internal/storetest"
 	"github.com/chainaccess/gateway/store/usagedb"
@@ -40,7 +42,8 @@ func TestAddLostCalls_WrittenTwiceIsNotDropped(t *testing.T) {
 	}
 	further := lostCalls(1, "further")
 	dropped, err := s.AddLostCalls(ctx, append(further, calls...))
-	if err != nil || len(dropped) != 1 || dropped[0].Nonce != further[0].Nonce {
-		t.Errorf("dropped %+v, %v, want the one that is not there", dropped, err)
-	}
+	in := expect.In(t, "the one that is not there")
+	require.NoError(in, err)
+	require.Len(in, dropped, 1)
+	expect.Equal(in, dropped[0].Nonce, further[0].Nonce)
 }

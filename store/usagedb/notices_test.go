@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -172,9 +173,11 @@ func TestNotices_ShareIsRecordedOnceHoweverOftenReached(t *testing.T) {
 	writers.Wait()
 	eighty := usagedb.NoticeID{UsagePeriod: usagedb.UsagePeriod{Account: id, Period: november}, Percent: 80}
 	first := storetest.Must[usagedb.UsageNotice](t)(s.FindNotice(ctx, eighty))
-	if first.Units != free*4/5 || first.Allowance != free || !first.StartedAt.IsZero() || first.Result != "" {
-		t.Errorf("the notice is %+v, want the figures of when it was reached", first)
-	}
+	in := expect.In(t, "the figures of when it was reached")
+	expect.Equal(in, first.Units, free*4/5)
+	expect.Equal(in, first.Allowance, free)
+	expect.True(in, first.StartedAt.IsZero())
+	expect.Equal(in, first.Result, "")
 	if open := storetest.Must[[]usagedb.UsageNotice](t)(s.OpenNotices(ctx, time.Hour, 10)); len(open) != 2 ||
 		open[0].NoticeID != eighty {
 		t.Errorf("open are %+v, want 80 and then 100 percent", open)

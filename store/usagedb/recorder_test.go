@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/store/internal/pg"
 )
 
@@ -95,9 +97,10 @@ func TestRecorder_WritesEveryRecordOnce(t *testing.T) {
 	for i := range g.got {
 		seen[g.got[i].RequestID]++
 	}
-	if len(seen) != writers*each || len(g.got) != writers*each || r.Written() != writers*each || r.Dropped() != 0 {
-		t.Errorf("%d records in %d rows, %d counted, %d dropped", len(seen), len(g.got), r.Written(), r.Dropped())
-	}
+	expect.Len(t, seen, writers*each)
+	expect.Len(t, g.got, writers*each)
+	expect.Equal(t, r.Written(), writers*each)
+	expect.Equal(t, r.Dropped(), 0)
 }
 
 func TestRecorder_FullDropsTheNewestAndCounts(t *testing.T) {
@@ -146,9 +149,9 @@ func TestRecorder_RefusedRecordsAreLostAlone(t *testing.T) {
 	if err := closeRecorder(t, r); err == nil {
 		t.Error("closing says nothing of the lost record")
 	}
-	if len(g.got) != 6 || r.Dropped() != 1 || r.Written() != 7 {
-		t.Errorf("%d rows, %d dropped, %d written; want 6, 1 and 7", len(g.got), r.Dropped(), r.Written())
-	}
+	expect.Len(t, g.got, 6)
+	expect.Equal(t, r.Dropped(), 1)
+	expect.Equal(t, r.Written(), 7)
 }
 
 func TestRecorder_CloseGivesUpAtTheDeadlineAndSaysSo(t *testing.T) {
@@ -209,9 +212,9 @@ func TestRecorder_CopiesIntoPostgreSQL(t *testing.T) {
 	_ = r.Close(ctx)
 	t.Logf("%d records in %s", total, time.Since(begin))
 	calls, err := s.FindCalls(ctx, call.RequestID)
-	if err != nil || len(calls) != total || r.Dropped() != 1 {
-		t.Errorf("%d records found, %d dropped (%v), want %d and 1", len(calls), r.Dropped(), err, total)
-	}
+	require.NoError(t, err)
+	expect.Len(t, calls, total)
+	expect.Equal(t, r.Dropped(), 1)
 }
 
 func BenchmarkRecord(b *testing.B) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/store/internal/pg"
 )
 
@@ -53,9 +55,9 @@ func TestRefusals_OfAMinuteAreTheFirstFewTheNewestAndASum(t *testing.T) {
 		}
 	}
 	r.takeNewest(record)
-	if len(records) != 6 || records[4].Index != 4 || records[5].Index != 999 {
-		t.Fatalf("recorded %d: %+v", len(records), records)
-	}
+	require.Len(t, records, 6)
+	require.Equal(t, records[4].Index, 4)
+	require.Equal(t, records[5].Index, 999)
 	sums := r.changed()
 	want := RefusedSum{
 		Account: c.Account, Key: key, Hour: refusedAt.Truncate(time.Hour), Outcome: "rate_window", Calls: 994,
@@ -131,9 +133,9 @@ func TestRefusals_AreBoundedByKeyNetworkAndInAll(t *testing.T) {
 			if records > 2*row.want {
 				t.Errorf("%d records with the newest, want at most %d", records, 2*row.want)
 			}
-			if len(r.callers) > 2*row.want || len(r.networks) > 2*row.want || len(r.sums) > row.want+20 {
-				t.Errorf("holds %d callers, %d networks, %d sums", len(r.callers), len(r.networks), len(r.sums))
-			}
+			expect.AtMost(t, len(r.callers), 2*row.want, r.callers)
+			expect.AtMost(t, len(r.networks), 2*row.want, r.networks)
+			expect.AtMost(t, len(r.sums), row.want+20, r.sums)
 			wantAll(t, r, records, calls)
 		})
 	}
@@ -169,9 +171,9 @@ func TestRecorder_CountsARefusedCallForWhichItHasNoMemory(t *testing.T) {
 	if err := closeRecorder(t, r); err != nil {
 		t.Fatal(err)
 	}
-	if len(g.got) != 2 || r.Dropped() != 0 || r.Summed() != 3 {
-		t.Errorf("%d records, %d dropped, %d summed; want 2, 0 and 3", len(g.got), r.Dropped(), r.Summed())
-	}
+	expect.Len(t, g.got, 2)
+	expect.Equal(t, r.Dropped(), 0)
+	expect.Equal(t, r.Summed(), 3)
 }
 
 func TestRecorder_WritesSumsUntilPostgreSQLTakesThemOrSaysThatTheyAreLost(t *testing.T) {
@@ -235,10 +237,10 @@ func TestRecorder_RefusedCallsInPostgreSQLAreAllOfThemOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows int64
-	if err := s.pool.QueryRow(ctx, "SELECT count(*) FROM calls WHERE class <> 'management'").Scan(&rows); err != nil ||
-		rows+beyond != 2*total || rows > 120 {
-		t.Errorf("%d records and %d in sums (%v), want %d together", rows, beyond, err, 2*total)
-	}
+	err = s.pool.QueryRow(ctx, "SELECT count(*) FROM calls WHERE class <> 'management'").Scan(&rows)
+	require.NoError(t, err)
+	expect.Equal(t, rows+beyond, 2*total)
+	expect.AtMost(t, rows, 120)
 	if found, err := s.FindCalls(ctx, newest); err != nil || len(found) != 1 {
 		t.Errorf("the newest call is not found: %v, %v", found, err)
 	}

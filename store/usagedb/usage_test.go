@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/internal/storetest"
@@ -151,10 +153,10 @@ func TestCounters_AreSumsOfTheLinesThatTheyName(t *testing.T) {
 	one, _, err := s.SumCounters(ctx, id, []account.Counter{
 		counters["key"].counter, counters["service of a key"].counter,
 	})
-	if err != nil || one[0] != storetest.UnitsOf(counters["key"].want) ||
-		one[1] != storetest.UnitsOf(counters["service of a key"].want) {
-		t.Errorf("counters of keys alone are %v, %v", one, err)
-	}
+	in := expect.In(t, "counters of keys alone")
+	require.NoError(in, err)
+	expect.Equal(in, one[0], storetest.UnitsOf(counters["key"].want))
+	expect.Equal(in, one[1], storetest.UnitsOf(counters["service of a key"].want))
 	if got := storetest.Must[int64](t)(s.DeleteFlushesBefore(ctx, slot)); got != 2 {
 		t.Errorf("forgot %d ledger entries, want 2", got)
 	}
@@ -182,9 +184,10 @@ func TestUsage_PlanUnitsAreNotAddedUpFromTheHours(t *testing.T) {
 	sums, _, err := s.SumCounters(ctx, id, []account.Counter{
 		{Period: november, Source: account.SourcePlan}, {Period: november, Key: key},
 	})
-	if err != nil || sums[0] != storetest.UnitsOf(7) || sums[1] != 0 {
-		t.Errorf("with hours lost the counters are %v, %v; want 7 of the plan and none of the key", sums, err)
-	}
+	in := expect.In(t, "with hours lost the counters")
+	require.NoError(in, err)
+	expect.Equal(in, sums[0], storetest.UnitsOf(7))
+	expect.Equal(in, sums[1], 0)
 }
 
 func TestSeed_ListsTheFlushesThatTheMeterMayHave(t *testing.T) {
@@ -241,9 +244,10 @@ func TestUsage_CommitIsAllOrNothing(t *testing.T) {
 		t.Fatal("usage without an outcome was accepted")
 	}
 	sums, flushed, err := s.SumCounters(ctx, id, []account.Counter{{Period: "2026-11-01", Key: key}})
-	if err != nil || len(flushed) != 0 || sums[0] != 0 {
-		t.Errorf("a failed commit left %v in %v behind, %v", sums, flushed, err)
-	}
+	in := expect.In(t, "a failed commit")
+	require.NoError(in, err)
+	expect.Empty(in, flushed)
+	expect.Equal(in, sums[0], 0)
 	if err := s.CommitUsage(ctx, []account.UsageBucket{good}); err != nil {
 		t.Errorf("the good bucket alone: %v", err)
 	}

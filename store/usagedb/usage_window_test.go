@@ -14,6 +14,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/store/internal/storetest"
 	"github.com/chainaccess/gateway/store/usagedb"
 )
@@ -98,10 +100,11 @@ func TestUsageWindow_AddsUpAcrossPeriods(t *testing.T) {
 		}
 	}
 	// A list is cut to its largest groups, and still has the number of all groups.
-	if cut := storetest.Must[usagedb.UsageReport](t)(s.ReportUsage(ctx, &all, 1)).ByKey; len(cut.Groups) != 1 ||
-		cut.Groups[0].Key != one || cut.All != 2 {
-		t.Errorf("cut to one it is %+v", cut)
-	}
+	cut := storetest.Must[usagedb.UsageReport](t)(s.ReportUsage(ctx, &all, 1)).ByKey
+	in := expect.In(t, "cut to one")
+	require.Len(in, cut.Groups, 1)
+	expect.Equal(in, cut.Groups[0].Key, one)
+	expect.Equal(in, cut.All, 2)
 	for what, c := range map[string]struct {
 		window usagedb.UsageWindow
 		want   usagedb.UsageSums
@@ -143,10 +146,11 @@ func TestUsageWindow_IsReadByStepsAndByAnsweredAndRefused(t *testing.T) {
 	if !slices.Equal(steps, want) {
 		t.Errorf("by hours it is %+v, want %+v", steps, want)
 	}
-	if whole := storetest.Must[[]usagedb.UsageStep](t)(s.UsageSteps(ctx, &w, 6*time.Hour)); len(whole) != 1 ||
-		whole[0].Requests != 22 || !whole[0].Start.Equal(w.Since) {
-		t.Errorf("in one step it is %+v", whole)
-	}
+	whole := storetest.Must[[]usagedb.UsageStep](t)(s.UsageSteps(ctx, &w, 6*time.Hour))
+	in := expect.In(t, "in one step")
+	require.Len(in, whole, 1)
+	expect.Equal(in, whole[0].Requests, 22)
+	expect.True(in, whole[0].Start.Equal(w.Since), whole[0].Start, w.Since)
 	answered := storetest.Must[[]usagedb.AnsweredUsage](t)(s.AnsweredUsage(ctx, &w))
 	wantAnswered := []usagedb.AnsweredUsage{
 		{
@@ -167,17 +171,18 @@ func TestUsageWindow_IsReadByStepsAndByAnsweredAndRefused(t *testing.T) {
 			Chain: "eth_mainnet", Method: "eth_call", Requests: 1,
 		},
 	}
-	if !slices.Equal(failures.ByReason, []usagedb.FailureGroup{
+	expect.EqualSlices(t, failures.ByReason, []usagedb.FailureGroup{
 		{Reason: "rate_window", Requests: 4}, {Reason: "bad_gateway", Requests: 1},
-	}) ||
-		!slices.Equal(failures.ByMethod, byMethod) || failures.AllReasons != 2 || failures.AllMethods != 2 {
-		t.Errorf("refused were %+v", failures)
-	}
+	})
+	expect.EqualSlices(t, failures.ByMethod, byMethod)
+	expect.Equal(t, failures.AllReasons, 2)
+	expect.Equal(t, failures.AllMethods, 2)
 	failed := storetest.Must[[]usagedb.FailureStep](t)(s.FailureSteps(ctx, &w, time.Hour, byMethod[:1]))
-	if len(failed) != 1 || failed[0].Requests != 4 || failed[0].Chain != "base_mainnet" ||
-		!failed[0].Start.Equal(turn) {
-		t.Errorf("of base_mainnet, by hours, were refused %+v", failed)
-	}
+	in = expect.In(t, "of base_mainnet, by hours, were refused")
+	require.Len(in, failed, 1)
+	expect.Equal(in, failed[0].Requests, 4)
+	expect.Equal(in, failed[0].Chain, "base_mainnet")
+	expect.True(in, failed[0].Start.Equal(turn), failed[0].Start, turn)
 	w.Keys = []account.KeyID{one}
 	if own := storetest.Must[usagedb.Failures](t)(s.Failures(ctx, &w, 20)); len(own.ByReason) != 1 ||
 		own.ByReason[0].Reason != "bad_gateway" {
@@ -185,9 +190,10 @@ func TestUsageWindow_IsReadByStepsAndByAnsweredAndRefused(t *testing.T) {
 	}
 	// The account's days also count a refunded call once.
 	days := storetest.Must[[]usagedb.DayUsage](t)(s.UsageByDay(ctx, id, turn, turn, account.Period{}))
-	if len(days) != 1 || days[0].Requests != 6 || days[0].Refused != 5 || days[0].Standard != storetest.UnitsOf(1) {
-		t.Errorf("the day is %+v", days)
-	}
+	require.Len(t, days, 1)
+	expect.Equal(t, days[0].Requests, 6)
+	expect.Equal(t, days[0].Refused, 5)
+	expect.Equal(t, days[0].Standard, storetest.UnitsOf(1))
 }
 
 func TestFailedCalls_AreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
@@ -233,10 +239,11 @@ func TestFailedCalls_AreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
 	if got := ids(20); got != second {
 		t.Errorf("of the second key are %s, want %s", got, second)
 	}
-	if c := storetest.Must[[]usagedb.Call](t)(s.FailedCalls(ctx, &w, at, 1))[0]; c.Outcome != "upstream_timeout" ||
-		c.HTTPStatus != 429 || c.Duration != 1500*time.Microsecond || c.Method != "eth_call" {
-		t.Errorf("it is %+v", c)
-	}
+	c := storetest.Must[[]usagedb.Call](t)(s.FailedCalls(ctx, &w, at, 1))[0]
+	expect.Equal(t, c.Outcome, "upstream_timeout")
+	expect.Equal(t, c.HTTPStatus, 429)
+	expect.Equal(t, c.Duration, 1500*time.Microsecond)
+	expect.Equal(t, c.Method, "eth_call")
 }
 
 // The failures of an account with many calls and few failures are read from their own index; no
@@ -269,11 +276,11 @@ func TestFailedCalls_AreReadFromTheirIndex(t *testing.T) {
 		}
 		lines := storetest.Must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
 		// Rows removed by a filter were read; rows outside an index condition were not.
-		if plan := strings.Join(lines, "\n"); !strings.Contains(plan,
-			"calls_default_account_id_started_at_key_id_idx") || strings.Contains(plan, "Seq Scan") ||
-			strings.Contains(plan, "Removed") {
-			t.Errorf("the plan of %s is\n%s", what, plan)
-		}
+		plan := strings.Join(lines, "\n")
+		in := expect.In(t, "the plan of %s", what)
+		expect.Contains(in, plan, "calls_default_account_id_started_at_key_id_idx")
+		expect.NotContains(in, plan, "Seq Scan")
+		expect.NotContains(in, plan, "Removed")
 	}
 }
 

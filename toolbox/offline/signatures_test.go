@@ -83,13 +83,15 @@ func TestVerifySignature_OfKeysIsRecovered(t *testing.T) {
 		"", "a message", "0x68656c6c6f", "naïve 😀\r\n", strings.Repeat("a", offline.MaxMessage),
 	} {
 		signature := spell(sign(t, key, message))
-		if v := verdict(t, message, signature, "", nil); !v.Valid || *v.RecoveredAddress != signer.Checksummed() ||
-			v.ExpectedAddress != nil || v.Note == "" {
-			t.Errorf("%.20q, nobody expected: %+v", message, v)
-		}
+		v := verdict(t, message, signature, "", nil)
+		in := expect.In(t, "%.20q, nobody expected", message)
+		require.True(in, v.Valid)
+		expect.Equal(in, *v.RecoveredAddress, signer.Checksummed())
+		expect.Nil(in, v.ExpectedAddress)
+		expect.NotEqual(in, v.Note, "")
 		never := &contracts{verdict: 2}
-		v := verdict(t, message, signature, strings.ToLower(signer.Checksummed()), never)
-		in := expect.In(t, "%.20q, the signer expected", message)
+		v = verdict(t, message, signature, strings.ToLower(signer.Checksummed()), never)
+		in = expect.In(t, "%.20q, the signer expected", message)
 		require.True(in, v.Valid)
 		expect.Equal(in, *v.RecoveredAddress, signer.Checksummed())
 		expect.Equal(in, *v.ExpectedAddress, signer.Checksummed())
