@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -155,9 +157,11 @@ VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 y
 	})
 	v.must(err)
 
-	if got := v.sweep(); got.KeysRetired != 2 || got.KeysDeleted != 0 || got.AccountsDeleted != 0 {
-		t.Errorf("the first sweep did %+v, want two keys retired", got)
-	}
+	got := v.sweep()
+	in := expect.In(t, "the first sweep")
+	expect.Equal(in, got.KeysRetired, 2)
+	expect.Equal(in, got.KeysDeleted, 0)
+	expect.Equal(in, got.AccountsDeleted, 0)
 	pushes, err := v.store.ListPushes(v.ctx, 0, 10)
 	v.must(err)
 	if len(pushes) != 2 {
@@ -178,9 +182,11 @@ VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 y
 		t.Errorf("before the meter was told the sweep did %+v, want no key deleted", got)
 	}
 	v.push()
-	if got := v.sweep(); got.KeysRetired != 0 || got.KeysDeleted != 2 || got.AccountsDeleted != 1 {
-		t.Errorf("a day later the sweep did %+v, want both keys deleted and the account without usage", got)
-	}
+	got = v.sweep()
+	in = expect.In(t, "a day later the sweep")
+	expect.Equal(in, got.KeysRetired, 0)
+	expect.Equal(in, got.KeysDeleted, 2)
+	expect.Equal(in, got.AccountsDeleted, 1)
 	for key, want := range map[*accountdb.Key]string{
 		&never: "gone, no account", &idle: "gone", &used: "active", &ticketed: "active", &packed: "active",
 	} {
@@ -188,9 +194,9 @@ VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 y
 			t.Errorf("in the end a key is %s, want %s", got, want)
 		}
 	}
-	if v.swept.Retired != 2 || v.swept.Deleted != 2 || v.swept.Accounts != 1 {
-		t.Errorf("%+v were counted", v.swept)
-	}
+	expect.Equal(t, v.swept.Retired, 2)
+	expect.Equal(t, v.swept.Deleted, 2)
+	expect.Equal(t, v.swept.Accounts, 1)
 }
 
 // While usage waits in Redis, a key may be in use although PostgreSQL has no usage of it.
@@ -252,7 +258,9 @@ func TestUpkeep_SweepsAnonymousKeysPageByPage(t *testing.T) {
 		v.must(err)
 		pages = append(pages, n.Retired)
 	}
-	if len(pages) != 3 || pages[0] != 2 || pages[1] != 2 || pages[2] != 1 {
-		t.Errorf("the pages retired %v, want 2, 2 and 1", pages)
-	}
+	in := expect.In(t, "the pages retired")
+	require.Len(in, pages, 3)
+	expect.Equal(in, pages[0], 2)
+	expect.Equal(in, pages[1], 2)
+	expect.Equal(in, pages[2], 1)
 }

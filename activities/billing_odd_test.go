@@ -10,6 +10,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -66,9 +68,9 @@ func TestReconcile_ContradictoryPaymentHoldsUpNothingElse(t *testing.T) {
 	books.Stripe = odd
 	known, err := books.Reconcile(s.ctx, b.id)
 	slices.Sort(known.Odd)
-	if err != nil || known.Plan != plan.Pro || !slices.Equal(known.Odd, []string{"pi_little", "pi_yen"}) {
-		t.Errorf("%+v, %v", known, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, known.Plan, plan.Pro)
+	expect.EqualSlices(t, known.Odd, []string{"pi_little", "pi_yen"})
 	packs, err := s.store.ListPacks(s.ctx, b.id)
 	s.must(err)
 	if len(packs) != 1 || packs[0].Kind != "pack_s" {
@@ -102,9 +104,10 @@ func TestReconcile_LeavesSubscriptionsMadeByHandAlone(t *testing.T) {
 	books := s.newBilling(nil)
 	books.Stripe = odd
 	known, err := books.Reconcile(s.ctx, b.id)
-	if err != nil || known.Plan != plan.Pro || known.Subscription == foreign.ID || odd.undone > 0 {
-		t.Errorf("%+v, %v; undone were %d things", known, err, odd.undone)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, known.Plan, plan.Pro)
+	expect.NotEqual(t, known.Subscription, foreign.ID)
+	expect.AtMost(t, odd.undone, 0)
 	own := s.shopper("US")
 	foreign.ID, foreign.Plan = "sub_own", plan.Growth
 	books.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
@@ -148,14 +151,15 @@ func TestReconcile_DeletedCustomerHasNoPlan(t *testing.T) {
 		*all = subscription.Snapshot{Customer: all.Customer, ReadAt: all.ReadAt, Deleted: true}
 	}}
 	for range 2 {
-		if known, err := books.Reconcile(s.ctx, b.id); err != nil || known.Plan != plan.Free || known.Lasts {
-			t.Errorf("%+v, %v", known, err)
-		}
+		known, err := books.Reconcile(s.ctx, b.id)
+		require.NoError(t, err)
+		expect.Equal(t, known.Plan, plan.Free)
+		expect.False(t, known.Lasts)
 	}
 	last, err := s.store.LastSubscription(s.ctx, b.id)
-	if err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() {
-		t.Errorf("recorded is %+v, %v", last, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, last.Status, subscription.Canceled)
+	expect.False(t, last.EndedAt.IsZero())
 }
 
 // Somebody replaces the price of a subscription at Stripe, and the subscription ends there. The
@@ -192,10 +196,12 @@ func TestReconcile_EndsSubscriptionWhosePriceWasReplacedDespiteCrashes(t *testin
 		packs, err := s.store.ListPacks(s.ctx, b.id)
 		s.must(err)
 		last, err := s.store.LastSubscription(s.ctx, b.id)
-		if err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() || last.Price != "pro_monthly" ||
-			len(packs) != 1 {
-			t.Errorf("step %d: recorded is %+v, %v, with %d packs", at, last, err, len(packs))
-		}
+		in := expect.In(t, "step %d", at)
+		require.NoError(in, err)
+		expect.Equal(in, last.Status, subscription.Canceled)
+		expect.False(in, last.EndedAt.IsZero())
+		expect.Equal(in, last.Price, "pro_monthly")
+		expect.Len(in, packs, 1)
 	}
 	if steps < 6 {
 		t.Errorf("only %d steps", steps)
@@ -253,10 +259,12 @@ func TestReconcile_ShowsAFormerSubscriptionAndDoesNotRefundIt(t *testing.T) {
 				all.Subscriptions = append(all.Subscriptions, beside)
 			}
 			known, err := books.Reconcile(b.ctx, b.id)
-			if err != nil || known.Plan != plan.Growth || known.Subscription != beside.ID || told.undone > 0 ||
-				!slices.Equal(known.Beside, []string{first.ID}) {
-				t.Errorf("%s: %+v, %v; undone were %d things", name, known, err, told.undone)
-			}
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.Equal(in, known.Plan, plan.Growth)
+			expect.Equal(in, known.Subscription, beside.ID)
+			expect.AtMost(in, told.undone, 0)
+			expect.EqualSlices(in, known.Beside, []string{first.ID})
 			if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Beside != 1 {
 				t.Errorf("%s: operators see %d beside it, %v", name, c.Beside, err)
 			}
@@ -282,8 +290,9 @@ func (b *shopper) reconciles(tell func(*subscription.Snapshot), want, odd string
 	books := b.newBilling(nil)
 	books.Stripe = told
 	known, err := books.Reconcile(b.ctx, b.id)
-	if err != nil || known.Plan != want || known.OddPrice != odd || known.Lasts != (want != plan.Free) ||
-		told.undone > 0 {
-		b.t.Errorf("want %s: %+v, %v; undone were %d things", want, known, err, told.undone)
-	}
+	require.NoError(b.t, err)
+	expect.Equal(b.t, known.Plan, want)
+	expect.Equal(b.t, known.OddPrice, odd)
+	expect.Equal(b.t, known.Lasts, want != plan.Free)
+	expect.AtMost(b.t, told.undone, 0)
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -286,9 +288,13 @@ func (b *shopper) settled(at int, after bool, returned billingdb.CheckoutState, 
 	var kept string // either is the older one: both were paid in the same second
 	for range 2 {
 		known, err := b.newBilling(nil).Reconcile(b.ctx, b.id)
-		if err != nil || kept != "" && known.Plan != kept || known.Status != subscription.Active || !known.Lasts {
-			b.t.Fatalf("step %d, %t: %+v, %v", at, after, known, err)
+		in := expect.In(b.t, "step %d, %t", at, after)
+		require.NoError(in, err)
+		if kept != "" {
+			require.Equal(in, known.Plan, kept)
 		}
+		require.Equal(in, known.Status, subscription.Active)
+		require.True(in, known.Lasts)
 		kept = known.Plan
 	}
 	what := fmt.Sprintf("died at step %d, after it: %t", at, after)
@@ -330,9 +336,11 @@ func (b *shopper) settled(at int, after bool, returned billingdb.CheckoutState, 
 			gone++
 		}
 	}
-	if live != 1 || back != 1+void || len(granted) != packs || gone != void {
-		b.t.Errorf("%s: %d live, %d went back, %d packs, %d of them void", what, live, back, len(granted), gone)
-	}
+	in := expect.In(b.t, "%s", what)
+	expect.Equal(in, live, 1)
+	expect.Equal(in, back, 1+void)
+	expect.Len(in, granted, packs)
+	expect.Equal(in, gone, void)
 }
 
 func TestVAT_FollowsTheCustomersCountry(t *testing.T) {
@@ -352,10 +360,11 @@ func TestVAT_FollowsTheCustomersCountry(t *testing.T) {
 	taxed(false)
 	s.must(s.server.SetCountry(b.customer, "AT"))
 	taxed(true)
-	if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Country != "AT" || c.Card == nil ||
-		c.ReadAt.IsZero() {
-		t.Errorf("recorded is %+v, %v", c, err)
-	}
+	c, err := s.store.FindCustomer(s.ctx, b.id)
+	require.NoError(t, err)
+	expect.Equal(t, c.Country, "AT")
+	expect.NotNil(t, c.Card)
+	expect.False(t, c.ReadAt.IsZero())
 	s.must(s.server.SetCountry(b.customer, "CH"))
 	taxed(false)
 }
@@ -414,10 +423,9 @@ func TestBilling_GuessesNothingWithoutStripe(t *testing.T) {
 	s.server.SetDown(true)
 	_, down := s.newBilling(nil).Reconcile(s.ctx, b.id)
 	s.server.SetDown(false)
-	if kind(reconciled) != activities.ErrPaymentsOff || kind(followed) != activities.ErrPaymentsOff ||
-		kind(down) != activities.ErrStripeAway {
-		t.Errorf("%v, %v, %v", reconciled, followed, down)
-	}
+	expect.Equal(t, kind(reconciled), activities.ErrPaymentsOff)
+	expect.Equal(t, kind(followed), activities.ErrPaymentsOff)
+	expect.Equal(t, kind(down), activities.ErrStripeAway)
 	if a, err := s.store.LoadAccount(s.ctx, b.id); err != nil || a.Plan != plan.Free {
 		t.Errorf("%+v, %v", a, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
@@ -173,13 +174,15 @@ func TestProbe_RoundStartsFromTheBoardAndReturnsWhatTheHistoryNeeds(t *testing.T
 		t.Errorf("the prober was told %+v", prober.told)
 	}
 	published := b.published[0]
-	if published.Head != 8 || len(published.Checkpoints) != 1 ||
-		!published.Upstreams[0].Capabilities[chain.Debug].Able || published.Upstreams[0].Fingerprint != "f1" {
-		t.Errorf("published %+v, want all that the next round needs", published)
-	}
-	if result.Head != 8 || result.Checkpoints != nil || result.Upstreams[0].Name != "one" ||
-		result.Upstreams[0].Capabilities != nil ||
-		result.Upstreams[0].Fingerprint != "" {
-		t.Errorf("the history keeps %+v", result)
-	}
+	in := expect.In(t, "all that the next round needs")
+	expect.Equal(in, published.Head, 8)
+	expect.Len(in, published.Checkpoints, 1)
+	expect.True(in, published.Upstreams[0].Capabilities[chain.Debug].Able)
+	expect.Equal(in, published.Upstreams[0].Fingerprint, "f1")
+	in = expect.In(t, "the history keeps")
+	expect.Equal(in, result.Head, 8)
+	expect.Nil(in, result.Checkpoints)
+	expect.Equal(in, result.Upstreams[0].Name, "one")
+	expect.Nil(in, result.Upstreams[0].Capabilities)
+	expect.Equal(in, result.Upstreams[0].Fingerprint, "")
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/supportdb"
@@ -96,9 +98,10 @@ func TestUpkeep_DeletesUnconfirmedEntriesAndDeclinedWishes(t *testing.T) {
 	}
 	on, err := s.ListWaitlist(ctx, supportdb.WaitlistStatuses(), nil, 10)
 	must(err)
-	if len(on) != 2 || on[0].Email.Address() != "late@buyer.example" || on[1].Status != "confirmed" {
-		t.Errorf("on the waitlist are %+v", on)
-	}
+	in := expect.In(t, "on the waitlist")
+	require.Len(in, on, 2)
+	expect.Equal(in, on[0].Email.Address(), "late@buyer.example")
+	expect.Equal(in, on[1].Status, "confirmed")
 	wishes, err := s.ListWishes(ctx, supportdb.WishStatuses(), supportdb.WishID{}, 10)
 	must(err)
 	left := map[string]int{}

@@ -14,6 +14,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -123,11 +125,12 @@ func TestNotice_IsDeliveredOnceWithTheFiguresOfItsPeriod(t *testing.T) {
 		t.Fatalf("%d messages were sent, want one", len(n.letters.sent))
 	}
 	got := n.letters.sent[0]
-	if got.Notice.Account != n.account || got.Notice.Percent != 80 || got.Account.Plan != plan.Free ||
-		got.Allowance != free ||
-		got.Totals.PlanUnits != free*4/5+plan.Unit || got.Totals.Requests != 2 {
-		t.Errorf("the message is %+v", got)
-	}
+	expect.Equal(t, got.Notice.Account, n.account)
+	expect.Equal(t, got.Notice.Percent, 80)
+	expect.Equal(t, got.Account.Plan, plan.Free)
+	expect.Equal(t, got.Allowance, free)
+	expect.Equal(t, got.Totals.PlanUnits, free*4/5+plan.Unit)
+	expect.Equal(t, got.Totals.Requests, 2)
 	if row := n.row(ctx, t, 80); row.Result != activities.NoticeDelivered || row.DeliveredAt.IsZero() {
 		t.Errorf("the row is %+v", row)
 	}
@@ -163,10 +166,11 @@ func TestNotice_FailedDeliveryStaysOpenAndKeepsItsCauseOutOfTheHistory(t *testin
 	n.letters.err = errors.New(cause)
 	_, err := n.env.ExecuteActivity(n.notices.DeliverNotice, n.ref(80))
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok || failed.Type() != activities.ErrNoticeUndelivered || failed.NonRetryable() ||
-		strings.Contains(err.Error(), "example") {
-		t.Errorf("failed with %v, want a retryable error without the cause", err)
-	}
+	in := expect.In(t, "a retryable error without the cause")
+	require.True(in, ok)
+	expect.Equal(in, failed.Type(), activities.ErrNoticeUndelivered)
+	expect.False(in, failed.NonRetryable())
+	expect.NotContains(in, err.Error(), "example")
 	if !strings.Contains(n.log.String(), cause) {
 		t.Errorf("the log is %q, want the cause in it", n.log.String())
 	}
@@ -195,8 +199,9 @@ func TestNotice_WithoutARowIsNotRetried(t *testing.T) {
 	t.Parallel()
 	_, n := setupNotices(t)
 	_, err := n.env.ExecuteActivity(n.notices.DeliverNotice, n.ref(80))
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok ||
-		failed.Type() != activities.ErrNoticeMissing || !failed.NonRetryable() {
-		t.Errorf("failed with %v, want a final error", err)
-	}
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	in := expect.In(t, "a final error")
+	require.True(in, ok, err)
+	expect.Equal(in, failed.Type(), activities.ErrNoticeMissing)
+	expect.True(in, failed.NonRetryable())
 }

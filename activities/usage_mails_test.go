@@ -12,6 +12,8 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -95,17 +97,20 @@ func TestUsageMail_TellsEveryUserOfAnAccountOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(h.letters) != 4 || h.letters[0].Reason != h.letters[2].Reason ||
-		h.letters[1].Reason != h.letters[3].Reason || h.letters[0].Reason == h.letters[1].Reason {
-		t.Fatalf("the letters are %+v, want one reason for each user", h.letters)
-	}
+	in := expect.In(t, "one reason for each user")
+	require.Len(in, h.letters, 4)
+	require.Equal(in, h.letters[0].Reason, h.letters[2].Reason)
+	require.Equal(in, h.letters[1].Reason, h.letters[3].Reason)
+	require.NotEqual(in, h.letters[0].Reason, h.letters[1].Reason)
 	for i, l := range h.letters[:2] {
-		if want := "usage/" + buyer.String() + "/2026-11-01/80/" + h.members[i].User.String(); l.Reason != want ||
-			l.To != h.members[i].Email.Address() ||
-			l.Zone != "Europe/Berlin" || l.Account != buyer || l.Topic != account.TopicUsage ||
-			l.User != h.members[i].User {
-			t.Errorf("letter %d is %+v", i, l)
-		}
+		want := "usage/" + buyer.String() + "/2026-11-01/80/" + h.members[i].User.String()
+		in := expect.In(t, "letter %d", i)
+		expect.Equal(in, l.Reason, want)
+		expect.Equal(in, l.To, h.members[i].Email.Address())
+		expect.Equal(in, l.Zone, "Europe/Berlin")
+		expect.Equal(in, l.Account, buyer)
+		expect.Equal(in, l.Topic, account.TopicUsage)
+		expect.Equal(in, l.User, h.members[i].User)
 	}
 	want := notify.UsageReached{
 		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC),
@@ -153,17 +158,21 @@ func TestUsageMail_SaysWhatHappensNext(t *testing.T) {
 	for i, l := range h.letters {
 		said[i], _ = l.Mail.(notify.UsageReached)
 	}
-	if s := said[0]; s.Next != notify.NextPacks || s.Packs != 6*plan.Unit || s.Account != "Buyer" {
-		t.Errorf("with packs: %+v", s)
-	}
-	if s := said[1]; s.Next != notify.NextSlower || s.SlowRate != "10 requests per second" ||
-		s.Allowance != 20_000_000*plan.Unit {
-		t.Errorf("on Builder: %+v", s)
-	}
-	if s := said[2]; !s.Start.Equal(time.Date(2026, 11, 15, 14, 30, 0, 0, time.UTC)) ||
-		!s.End.Equal(time.Date(2026, 12, 15, 14, 30, 0, 0, time.UTC)) || s.Next != notify.NextRefused {
-		t.Errorf("in a cycle of its own: %+v", s)
-	}
+	s := said[0]
+	in := expect.In(t, "with packs")
+	expect.Equal(in, s.Next, notify.NextPacks)
+	expect.Equal(in, s.Packs, 6*plan.Unit)
+	expect.Equal(in, s.Account, "Buyer")
+	s = said[1]
+	in = expect.In(t, "on Builder")
+	expect.Equal(in, s.Next, notify.NextSlower)
+	expect.Equal(in, s.SlowRate, "10 requests per second")
+	expect.Equal(in, s.Allowance, 20_000_000*plan.Unit)
+	s = said[2]
+	in = expect.In(t, "in a cycle of its own")
+	expect.True(in, s.Start.Equal(time.Date(2026, 11, 15, 14, 30, 0, 0, time.UTC)), s.Start)
+	expect.True(in, s.End.Equal(time.Date(2026, 12, 15, 14, 30, 0, 0, time.UTC)), s.End)
+	expect.Equal(in, s.Next, notify.NextRefused)
 	if s := said[3]; !s.Start.Equal(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)) ||
 		!s.End.Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("in a period of another cycle: %+v", s)
@@ -249,8 +258,7 @@ func TestUsageMail_GoesFromPostgreSQLToTheOutbox(t *testing.T) {
 	n.use(ctx, t, "a", plan.Must(plan.Free).Included)
 	n.deliver(t, 100, 1, activities.NoticeDelivered)
 	state, err := n.store.FindMail(ctx, "usage/"+n.account.String()+"/2026-11-01/100/"+h.members[0].User.String())
-	if err != nil || state.Kind != string(notify.KindUsageReached) ||
-		!slices.Contains(notify.Kinds(), notify.Kind(state.Kind)) {
-		t.Errorf("the mail is %+v, %v", state, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, state.Kind, string(notify.KindUsageReached))
+	expect.True(t, slices.Contains(notify.Kinds(), notify.Kind(state.Kind)))
 }

@@ -9,6 +9,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -96,9 +98,9 @@ func TestCheckout_EndsWhenTheAccountHasWhatWasBought(t *testing.T) {
 		},
 	} {
 		stage, looks, lasted := follow(t, c.told, c.state)
-		if stage != c.stage || lasted < c.lasted[0] || lasted > c.lasted[1] {
-			t.Errorf("%s: ended %s after %s, looked %s", name, stage, lasted, looks)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, stage, c.stage, looks)
+		expect.Between(in, lasted, c.lasted[0], c.lasted[1], looks)
 	}
 }
 
@@ -117,7 +119,8 @@ func TestCheckout_DoesNotEndOverASignal(t *testing.T) {
 	}, activity.RegisterOptions{Name: "FollowCheckout"})
 	env.ExecuteWorkflow(workflows.CheckoutWorkflow, someCheckout)
 	var stage string
-	if err := env.GetWorkflowResult(&stage); err != nil || stage != "paid" || looks != 2 {
-		t.Errorf("it ended %s after %d looks, %v", stage, looks, err)
-	}
+	err := env.GetWorkflowResult(&stage)
+	require.NoError(t, err)
+	expect.Equal(t, stage, "paid")
+	expect.Equal(t, looks, 2)
 }

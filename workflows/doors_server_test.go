@@ -17,6 +17,8 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -71,9 +73,11 @@ func TestBind_OutlivesTheWorkerThatBeganIt(t *testing.T) {
 		bound, err = c.flows.BindComplete(c.ctx, key, workflows.BindProof{Proof: proofOf(asked), By: byKey})
 		return err
 	})
-	if bound.Key != key || bound.Address != asked.Address || bound.Account != own || !bound.InForce {
-		t.Errorf("bound: %+v", bound)
-	}
+	in := expect.In(t, "bound")
+	expect.Equal(in, bound.Key, key)
+	expect.Equal(in, bound.Address, asked.Address)
+	expect.Equal(in, bound.Account, own)
+	expect.True(in, bound.InForce)
 	if k, err := c.store.LoadKey(c.ctx, key); err != nil || k.Door != account.DoorWallet {
 		t.Errorf("the record has %+v, %v", k, err)
 	}
@@ -175,9 +179,10 @@ func TestClaim_OutlivesTheWorkersThatBeganAndCompletedIt(t *testing.T) {
 		claimed, err = c.flows.ClaimComplete(c.ctx, owner, first)
 		return err
 	})
-	if claimed.Key != first.Key || claimed.MonthlyCap() != 50_000*plan.Unit || !claimed.InForce {
-		t.Errorf("claimed: %+v", claimed)
-	}
+	in := expect.In(t, "claimed")
+	expect.Equal(in, claimed.Key, first.Key)
+	expect.Equal(in, claimed.MonthlyCap(), 50_000*plan.Unit)
+	expect.True(in, claimed.InForce)
 	kill()
 	c.carrier(t)
 	second := c.agentKey(t, asked)
@@ -189,10 +194,12 @@ func TestClaim_OutlivesTheWorkersThatBeganAndCompletedIt(t *testing.T) {
 		t.Errorf("claimed again: %+v", claimed)
 	}
 	agents, err := c.store.ListAgents(c.ctx, owner)
-	if err != nil || len(agents) != 1 || agents[0].Key.ID != second.Key || agents[0].Name != "scout" ||
-		agents[0].Address != asked.Address {
-		t.Errorf("listed: %+v, %v", agents, err)
-	}
+	in = expect.In(t, "listed")
+	require.NoError(in, err)
+	require.Len(in, agents, 1)
+	expect.Equal(in, agents[0].Key.ID, second.Key)
+	expect.Equal(in, agents[0].Name, "scout")
+	expect.Equal(in, agents[0].Address, asked.Address)
 	if k, err := c.store.LoadKey(c.ctx, first.Key); err != nil || k.Status != account.Revoked {
 		t.Errorf("the first key is %+v, %v", k, err)
 	}
@@ -305,10 +312,11 @@ func TestDoors_RefusalsReachTheCallerUnchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := c.flows.BindComplete(c.ctx, revoked, workflows.BindProof{Proof: proofOf(asked), By: byKey})
-	if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.BindingRefused ||
-		!strings.HasPrefix(refusal.Message, "This key is revoked.") {
-		t.Errorf("a revoked key: %v", err)
-	}
+	refusal, ok := errors.AsType[*fault.Error](err)
+	in := expect.In(t, "a revoked key")
+	require.True(in, ok, err)
+	expect.Equal(in, refusal.Reason, fault.BindingRefused)
+	expect.HasPrefix(in, refusal.Message, "This key is revoked.")
 	owner, _ := c.owner(t)
 	_, stranger := c.owner(t)
 	key, _ := c.key(t)

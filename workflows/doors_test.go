@@ -15,6 +15,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -168,10 +170,10 @@ func TestBind_TakesTheNewestChallengeOnly(t *testing.T) {
 	if !late.rejected || !stranger.rejected {
 		t.Error("wrong proofs are in the history")
 	}
-	if len(d.binds) != 1 || d.binds[0].Message != "message 2" || d.binds[0].Address != someWallet ||
-		d.binds[0].Key != someKey {
-		t.Errorf("bound with %+v", d.binds)
-	}
+	require.Len(t, d.binds, 1)
+	expect.Equal(t, d.binds[0].Message, "message 2")
+	expect.Equal(t, d.binds[0].Address, someWallet)
+	expect.Equal(t, d.binds[0].Key, someKey)
 }
 
 func TestBind_EndsWithItsLastChallenge(t *testing.T) {
@@ -189,9 +191,11 @@ func TestBind_EndsWithItsLastChallenge(t *testing.T) {
 		for i, after := range c.asked {
 			d.ask(after, i+1)
 		}
-		if stage := d.bind(t); stage != workflows.StageExpired || d.lasted() != c.lasts || len(d.binds) != 0 {
-			t.Errorf("%s: ended %s after %s", name, stage, d.lasted())
-		}
+		stage := d.bind(t)
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, stage, workflows.StageExpired)
+		expect.Equal(in, d.lasted(), c.lasts)
+		expect.Empty(in, d.binds)
 	}
 }
 
@@ -303,9 +307,10 @@ func TestBind_UnknownToTheMeterSaysSoAndEndsWhenItIs(t *testing.T) {
 	}
 	d.ask(0, 1)
 	proven := d.prove(time.Minute, 1)
-	if stage := d.bind(t); stage != workflows.StageDone || len(d.pushed) != 4 || d.pushed[0][0] != someKey {
-		t.Errorf("ended %s after %d pushes", stage, len(d.pushed))
-	}
+	stage := d.bind(t)
+	expect.Equal(t, stage, workflows.StageDone)
+	require.Len(t, d.pushed, 4)
+	expect.Equal(t, d.pushed[0][0], someKey)
 	proven.refused(t, "a binding that is not in force", fault.NotYetInForce)
 }
 
@@ -343,9 +348,10 @@ func TestAdopt_HasOneOwner(t *testing.T) {
 	}
 	first, second := adopt(someOwner), adopt(account.NewID())
 	d.env.ExecuteWorkflow(workflows.AdoptWorkflow, workflows.AdoptInput{Key: someKey})
-	if stage := d.stage(t); stage != workflows.StageDone || len(d.adopts) != 2 || d.adopts[0].Account != someOwner {
-		t.Errorf("ended %s with %+v", stage, d.adopts)
-	}
+	stage := d.stage(t)
+	expect.Equal(t, stage, workflows.StageDone)
+	require.Len(t, d.adopts, 2)
+	expect.Equal(t, d.adopts[0].Account, someOwner)
 	first.succeeded(t, "the first owner")
 	second.refused(t, "the second owner", fault.NotYours)
 }
@@ -409,10 +415,11 @@ func TestClaim_MayBeCompletedAgainWhileItsChallengeLives(t *testing.T) {
 	}
 	first.succeeded(t, "the first completion")
 	second.succeeded(t, "the second completion")
-	if len(d.claims) != 2 || d.claims[0].Key != firstKey || d.claims[1].Key != secondKey ||
-		d.claims[1].Name != "scout" || d.claims[1].Message != "message 1" {
-		t.Errorf("claimed with %+v", d.claims)
-	}
+	require.Len(t, d.claims, 2)
+	expect.Equal(t, d.claims[0].Key, firstKey)
+	expect.Equal(t, d.claims[1].Key, secondKey)
+	expect.Equal(t, d.claims[1].Name, "scout")
+	expect.Equal(t, d.claims[1].Message, "message 1")
 }
 
 func TestClaim_GoesByItsNewestChallengeAndEndsWithIt(t *testing.T) {
@@ -467,8 +474,9 @@ func TestClaim_UnprovenEnds(t *testing.T) {
 			Address: wallet.Address{0xbb}, Nonce: "n", Message: "m", Expires: d.begun.Add(time.Minute),
 		}, Name: "other",
 	})
-	if stage := d.claim(t); stage != workflows.StageExpired || d.lasted() != 10*time.Minute || len(d.claims) != 0 {
-		t.Errorf("ended %s after %s with %+v", stage, d.lasted(), d.claims)
-	}
+	stage := d.claim(t)
+	expect.Equal(t, stage, workflows.StageExpired)
+	expect.Equal(t, d.lasted(), 10*time.Minute)
+	expect.Empty(t, d.claims)
 	stranger.refused(t, "a challenge of another wallet", fault.BindingRefused)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -59,10 +61,11 @@ func TestNotice_IsRetriedUntilItArrives(t *testing.T) {
 		}
 		return activities.NoticeDelivered, nil
 	})
-	if result, err := n.run(); err != nil || result != activities.NoticeDelivered || len(n.attempts) != 9 ||
-		len(n.ends) != 0 {
-		t.Errorf("ended with %q, %v after %d attempts and %d ends", result, err, len(n.attempts), len(n.ends))
-	}
+	result, err := n.run()
+	require.NoError(t, err)
+	expect.Equal(t, result, activities.NoticeDelivered)
+	expect.Len(t, n.attempts, 9)
+	expect.Empty(t, n.ends)
 }
 
 // The test environment gives up on activities after ten minutes; the three days are in the recorded
@@ -70,22 +73,25 @@ func TestNotice_IsRetriedUntilItArrives(t *testing.T) {
 func TestNotice_GivenUpHasAResult(t *testing.T) {
 	t.Parallel()
 	n := newNotifying(func(int) (string, error) { return "", undelivered })
-	if result, err := n.run(); err != nil || result != activities.NoticeFailed || len(n.attempts) < 9 {
-		t.Fatalf("ended with %q, %v after %d attempts", result, err, len(n.attempts))
-	}
-	if last := n.ends[len(n.ends)-1]; last.NoticeRef != someNotice || last.Result != activities.NoticeFailed ||
-		len(n.ends) != 3 {
-		t.Errorf("the end was recorded as %+v", n.ends)
-	}
+	result, err := n.run()
+	require.NoError(t, err)
+	require.Equal(t, result, activities.NoticeFailed)
+	require.AtLeast(t, len(n.attempts), 9, n.attempts)
+	last := n.ends[len(n.ends)-1]
+	in := expect.In(t, "the end was recorded")
+	expect.Equal(in, last.NoticeRef, someNotice)
+	expect.Equal(in, last.Result, activities.NoticeFailed)
+	expect.Len(in, n.ends, 3)
 }
 
 func TestNotice_CancelledHasAResult(t *testing.T) {
 	t.Parallel()
 	n := newNotifying(func(int) (string, error) { return "", undelivered })
 	n.env.RegisterDelayedCallback(n.env.CancelWorkflow, time.Minute)
-	if result, err := n.run(); err != nil || result != activities.NoticeCancelled || len(n.ends) != 3 {
-		t.Errorf("ended with %q, %v and %d attempts to record it", result, err, len(n.ends))
-	}
+	result, err := n.run()
+	require.NoError(t, err)
+	expect.Equal(t, result, activities.NoticeCancelled)
+	expect.Len(t, n.ends, 3)
 }
 
 func TestNotice_WithoutARowFails(t *testing.T) {
@@ -93,8 +99,9 @@ func TestNotice_WithoutARowFails(t *testing.T) {
 	n := newNotifying(func(int) (string, error) {
 		return "", temporal.NewNonRetryableApplicationError("no such notice", activities.ErrNoticeMissing, nil)
 	})
-	if result, err := n.run(); err == nil || len(n.attempts) != 1 || len(n.ends) != 0 {
-		t.Errorf("ended with %q, %v after %d attempts and %d ends, want a failure at once", result, err,
-			len(n.attempts), len(n.ends))
-	}
+	result, err := n.run()
+	in := expect.In(t, "a failure at once")
+	expect.Error(in, err, result)
+	expect.Len(in, n.attempts, 1, result)
+	expect.Empty(in, n.ends, result)
 }

@@ -18,6 +18,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/workflows"
@@ -239,9 +241,11 @@ func TestProbe_OfAChainThatNoWorkerKnowsEnds(t *testing.T) {
 	unknown := temporal.NewNonRetryableApplicationError("no measurement", activities.ErrNotConfigured, nil)
 	p := newProbing(func(int) (activities.ProbeResult, error) { return activities.ProbeResult{}, unknown })
 	p.run(input)
-	if err := p.env.GetWorkflowError(); err != nil || !p.env.IsWorkflowCompleted() || len(p.rounds) != 60 {
-		t.Errorf("after %d rounds it ended with %v, want an end after 60", len(p.rounds), err)
-	}
+	err := p.env.GetWorkflowError()
+	in := expect.In(t, "an end after 60")
+	require.NoError(in, err)
+	expect.True(in, p.env.IsWorkflowCompleted())
+	expect.Len(in, p.rounds, 60)
 	// One of several workers still has the chain, or the round failed for another reason.
 	for name, every := range map[string]error{
 		"known to another": nil, "failing": temporal.NewApplicationError("no", activities.ErrProbeFailed),

@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -32,10 +34,11 @@ func TestRedeem_LateOneChangesNoCredential(t *testing.T) {
 	p.run(t)
 	late.refused(t, "a late redeem of what is granted", fault.DurableUnavailable)
 	again.was(t, "one in time", x402.StageRedeemed)
-	if len(p.grants) != 1 || len(p.turns) != 1 || p.held.Key != timely.Credential.Key ||
-		p.turns[0].Request.ID != timely.Request.ID || !p.turns[0].Request.Asked.Equal(timely.Request.Asked) {
-		t.Errorf("granted %+v, rotated %+v", p.grants, p.turns)
-	}
+	expect.Len(t, p.grants, 1)
+	require.Len(t, p.turns, 1)
+	expect.Equal(t, p.held.Key, timely.Credential.Key)
+	expect.Equal(t, p.turns[0].Request.ID, timely.Request.ID)
+	expect.True(t, p.turns[0].Request.Asked.Equal(timely.Request.Asked), p.turns[0].Request.Asked, timely.Request.Asked)
 }
 
 func TestRedeem_LateOneGrantsNothingAndIsLookedAtForNobody(t *testing.T) {
@@ -45,9 +48,10 @@ func TestRedeem_LateOneGrantsNothingAndIsLookedAtForNobody(t *testing.T) {
 	for range 3 {
 		late = append(late, p.redeem(10*time.Second, p.until(8*time.Second)))
 	}
-	if stage := p.run(t); stage != x402.StagePayable || len(p.grants) != 0 || len(p.looks) != 1 {
-		t.Errorf("ended %s, granted %+v, looked %s", stage, p.grants, p.looks)
-	}
+	stage := p.run(t)
+	expect.Equal(t, stage, x402.StagePayable)
+	expect.Empty(t, p.grants)
+	expect.Len(t, p.looks, 1)
 	for _, l := range late {
 		l.refused(t, "late", fault.DurableUnavailable)
 	}

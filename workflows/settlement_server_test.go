@@ -21,6 +21,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/settlement"
@@ -222,10 +224,10 @@ func TestSettlement_WorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T)
 		`SELECT (SELECT count(*) FROM accounts WHERE kind = 'settlement'), (SELECT count(*) FROM packs), (SELECT `+
 			`count(*) FROM settlements)`).
 		Scan(&accounts, &packs, &settlements)
-	if err != nil || accounts != len(buyers) || packs != len(buyers) || settlements != len(buyers) {
-		t.Errorf("%d buyers have %d accounts, %d packs, %d settlements, %v", len(buyers), accounts, packs,
-			settlements, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, accounts, len(buyers))
+	expect.Equal(t, packs, len(buyers))
+	expect.Equal(t, settlements, len(buyers))
 }
 
 // check verifies that there is one grant, one valid credential, and a final transaction.

@@ -17,6 +17,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/workflows"
@@ -136,9 +138,11 @@ func (p *paid) run(t *testing.T) x402.Stage {
 func (s *sent) was(t *testing.T, what string, want x402.Stage) {
 	t.Helper()
 	answer, _ := s.answer.(workflows.RedeemAnswer)
-	if !s.done || s.err != nil || answer.Stage != want || (want == x402.StageRedeemed) != (answer.Words == "") {
-		t.Errorf("%s: answered %t %+v, %v; want %s", what, s.done, answer, s.err, want)
-	}
+	in := expect.In(t, "%s: answered %t", what, s.done)
+	expect.True(in, s.done)
+	require.NoError(in, s.err)
+	expect.Equal(in, answer.Stage, want)
+	expect.Equal(in, want == x402.StageRedeemed, answer.Words == "")
 }
 
 var (
@@ -190,17 +194,18 @@ func TestSettlement_IsGrantedOnceAndWatchedUntilFinalAndItsWindowOver(t *testing
 		t.Errorf("ended %s", stage)
 	}
 	answered.was(t, "the redeem", x402.StageRedeemed)
-	if len(p.grants) != 1 || p.grants[0].Credential != in.Credential || p.grants[0].Deal != good.Deal ||
-		p.grants[0].Found != good.Found || p.grants[0].ID != somePayment {
-		t.Errorf("granted %+v", p.grants)
-	}
+	require.Len(t, p.grants, 1)
+	expect.Equal(t, p.grants[0].Credential, in.Credential)
+	expect.Equal(t, p.grants[0].Deal, good.Deal)
+	expect.Equal(t, p.grants[0].Found, good.Found)
+	expect.Equal(t, p.grants[0].ID, somePayment)
 	if want := []time.Duration{0, 20 * time.Minute}; !slices.Equal(p.looks, want) {
 		t.Errorf("looked after %s, want %s", p.looks, want)
 	}
-	if len(p.ends) != 2 || p.ends[0].Finality != x402.FinalityFinal || p.ends[0].Found == nil ||
-		p.ends[1].Finality != x402.FinalityFinal {
-		t.Errorf("concluded %+v", p.ends)
-	}
+	require.Len(t, p.ends, 2)
+	expect.Equal(t, p.ends[0].Finality, x402.FinalityFinal)
+	expect.NotNil(t, p.ends[0].Found)
+	expect.Equal(t, p.ends[1].Finality, x402.FinalityFinal)
 	if lasted := p.after(); lasted < plan.SettlementWindow || lasted > plan.SettlementWindow+time.Minute {
 		t.Errorf("ended after %s", lasted)
 	}
@@ -218,9 +223,9 @@ func TestSettlement_RedeemedAgainGivesAnotherCredentialAndNoSecondGrant(t *testi
 	for _, a := range answers {
 		a.was(t, "a redeem", x402.StageRedeemed)
 	}
-	if len(p.grants) != 1 || len(p.turns) != 3 || p.held.Key != all[3].Credential.Key {
-		t.Errorf("%d grants, %d rotations, the last has key %s", len(p.grants), len(p.turns), p.held.Key)
-	}
+	expect.Len(t, p.grants, 1)
+	expect.Len(t, p.turns, 3)
+	expect.Equal(t, p.held.Key, all[3].Credential.Key)
 }
 
 func TestSettlement_FinalChainDecidesWhatBecomesOfAGrant(t *testing.T) {
@@ -334,10 +339,11 @@ func TestSettlement_PendingIsWatchedForAnHourAndNeverGrantedByItself(t *testing.
 	}
 	early.was(t, "too early", x402.StagePending)
 	again.was(t, "too early again", x402.StagePending)
-	if len(p.grants) != 0 || len(p.notes) != 2 || p.notes[0].Stage != x402.StagePending ||
-		p.notes[1].Stage != x402.StagePayable || p.notes[0].Found == nil {
-		t.Errorf("granted %+v, noted %+v", p.grants, p.notes)
-	}
+	expect.Empty(t, p.grants)
+	require.Len(t, p.notes, 2)
+	expect.Equal(t, p.notes[0].Stage, x402.StagePending)
+	expect.Equal(t, p.notes[1].Stage, x402.StagePayable)
+	expect.NotNil(t, p.notes[0].Found)
 
 	p = settle(from(shallow))
 	p.redeem(0, newRedeem())
@@ -382,18 +388,19 @@ func TestSettlement_StuckContinuesWithLongerPausesAndGrantsNothing(t *testing.T)
 	if !slices.Equal(p.looks, want) {
 		t.Errorf("looked after %s, want %s", p.looks, want)
 	}
-	if len(p.grants) != 0 || p.notes[0].Stage != x402.StageStuck || p.notes[0].Reason != "no_usable_answer" {
-		t.Errorf("granted %+v, noted %+v", p.grants, p.notes)
-	}
+	expect.Empty(t, p.grants)
+	expect.Equal(t, p.notes[0].Stage, x402.StageStuck)
+	expect.Equal(t, p.notes[0].Reason, "no_usable_answer")
 }
 
 func TestSettlement_StuckIsGivenUpAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	p := settle(from(away))
 	p.redeem(0, newRedeem())
-	if stage := p.run(t); stage != x402.StageStuck || p.told != 1 || len(p.notes) != 1 {
-		t.Errorf("ended %s, told %d times, noted %d times", stage, p.told, len(p.notes))
-	}
+	stage := p.run(t)
+	expect.Equal(t, stage, x402.StageStuck)
+	expect.Equal(t, p.told, 1)
+	expect.Len(t, p.notes, 1)
 	if lasted := p.after(); lasted < x402.MaxAge || lasted > x402.MaxAge+time.Hour {
 		t.Errorf("lasted %s", lasted)
 	}
@@ -426,13 +433,17 @@ func TestSettlement_FlowBegunByASignalGoesOnFromTheRecord(t *testing.T) {
 	}
 	p = settle(from(good))
 	p.retry(0)
-	if stage := p.run(t); stage != x402.StagePayable || len(p.grants) != 0 || len(p.notes) != 1 {
-		t.Errorf("not redeemed: ended %s, %d grants", stage, len(p.grants))
-	}
+	stage := p.run(t)
+	in := expect.In(t, "not redeemed")
+	expect.Equal(in, stage, x402.StagePayable)
+	expect.Empty(in, p.grants)
+	expect.Len(in, p.notes, 1)
 	p = settle(from(good))
-	if stage := p.run(t); stage != "" || p.after() != time.Minute || len(p.looks) != 0 {
-		t.Errorf("nothing came: ended %q after %s", stage, p.after())
-	}
+	stage = p.run(t)
+	in = expect.In(t, "nothing came")
+	expect.Equal(in, stage, "")
+	expect.Equal(in, p.after(), time.Minute)
+	expect.Empty(in, p.looks)
 }
 
 // TestSettlement_GrantOfUnknownBlockIsGoneOnlyLongAfterFinality covers facilitators, which
@@ -460,9 +471,11 @@ func TestSettlement_GrantOfUnknownBlockIsGoneOnlyLongAfterFinality(t *testing.T)
 			return unknown, nil
 		}
 		p.retry(0)
-		if stage := p.run(t); stage != c.stage || p.looks[0] != 20*time.Minute || p.looks[len(p.looks)-1] != c.last {
-			t.Errorf("%s: ended %s, looked %s", name, stage, p.looks)
-		}
+		stage := p.run(t)
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, stage, c.stage)
+		expect.Equal(in, p.looks[0], 20*time.Minute)
+		expect.Equal(in, p.looks[len(p.looks)-1], c.last)
 	}
 }
 
@@ -473,9 +486,10 @@ func TestSettlement_SignalLooksAtOnceAtAGrantThatIsOldEnough(t *testing.T) {
 	p.held.RedeemedAt = p.held.RedeemedAt.Add(-31 * 24 * time.Hour) // long after its flow gave up
 	p.held.WindowEnds = p.held.RedeemedAt.Add(plan.SettlementWindow)
 	p.retry(0)
-	if stage := p.run(t); stage != x402.StageOver || len(p.looks) != 1 || p.told != 0 {
-		t.Errorf("ended %s, looked %s, told %d times", stage, p.looks, p.told)
-	}
+	stage := p.run(t)
+	expect.Equal(t, stage, x402.StageOver)
+	expect.Len(t, p.looks, 1)
+	expect.Equal(t, p.told, 0)
 }
 
 func TestSettlement_InvalidPaymentIsRefusedAndTheFlowEnds(t *testing.T) {
@@ -486,9 +500,10 @@ func TestSettlement_InvalidPaymentIsRefusedAndTheFlowEnds(t *testing.T) {
 		t.Errorf("ended %s after %s", stage, p.after())
 	}
 	asked.was(t, "a failed transaction", x402.StageRefused)
-	if len(p.grants) != 0 || len(p.notes) != 1 || p.notes[0].Reason != x402.WhyFailed || p.notes[0].Found != nil {
-		t.Errorf("granted %+v, noted %+v", p.grants, p.notes)
-	}
+	expect.Empty(t, p.grants)
+	require.Len(t, p.notes, 1)
+	expect.Equal(t, p.notes[0].Reason, x402.WhyFailed)
+	expect.Nil(t, p.notes[0].Found)
 	for name, change := range map[string]func(*workflows.Redeem){
 		"another tier":   func(r *workflows.Redeem) { r.Tier = "gold" },
 		"no tier":        func(r *workflows.Redeem) { r.Tier = "" },
@@ -556,18 +571,20 @@ func TestSettlement_LongLifeContinuesInANewRun(t *testing.T) {
 	if err := p.env.GetWorkflowResult(nil); err == nil || next.Input == nil {
 		t.Fatal("nothing is carried over")
 	}
-	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &carried); err != nil ||
-		carried.Carried == nil || carried.Carried.Granted == nil || carried.ID != somePayment {
-		t.Fatalf("carried %+v, %v", carried, err)
-	}
+	err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &carried)
+	require.NoError(t, err)
+	require.NotNil(t, carried.Carried)
+	require.NotNil(t, carried.Carried.Granted)
+	require.Equal(t, carried.ID, somePayment)
 	after := settle(from(final(good)))
 	after.held = p.held
 	after.env.SetStartTime(p.env.Now())
 	after.env.ExecuteWorkflow(workflows.SettlementWorkflow, carried)
 	var stage x402.Stage
-	if err := after.env.GetWorkflowResult(&stage); err != nil || stage != x402.StageOver || len(after.grants) != 0 {
-		t.Errorf("ended %s, %v", stage, err)
-	}
+	err = after.env.GetWorkflowResult(&stage)
+	require.NoError(t, err)
+	expect.Equal(t, stage, x402.StageOver)
+	expect.Empty(t, after.grants)
 }
 
 func TestSettlement_ShownReasonIsRemovedInALaterRun(t *testing.T) {

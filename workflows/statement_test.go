@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +19,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -76,10 +77,9 @@ func TestStatement_IsClosedOnceTheFlushHasPassedItsPeriod(t *testing.T) {
 	}
 	// A failed poll, one that returns the due time, one at that time, and more until the flush is
 	// done.
-	if len(looks) < 4 || looks[2] < 65*time.Minute || looks[2] > 66*time.Minute ||
-		looks[len(looks)-1] > 68*time.Minute {
-		t.Errorf("it looked after %v", looks)
-	}
+	require.AtLeast(t, len(looks), 4, looks)
+	expect.Between(t, looks[2], 65*time.Minute, 66*time.Minute)
+	expect.AtMost(t, looks[len(looks)-1], 68*time.Minute)
 }
 
 func TestStatement_WaitingLongForTheFlushSaysWhyItIsStuck(t *testing.T) {
@@ -136,9 +136,9 @@ func TestStatementSweep_GoesThroughAllPagesAndOnWhereItStopped(t *testing.T) {
 	pages := func(after account.ID, _ int) activities.SweptPage { return next[after] }
 	end, asked, lasted := sweep(t, workflows.StatementSweep{}, pages)
 	want := workflows.StatementSweep{After: third, Round: 1, Accounts: 4007, Closed: 1517, Adjusted: 2}
-	if end != want || !slices.Equal(asked, []account.ID{{}, first, first, second}) || lasted > time.Minute {
-		t.Errorf("it ended with %+v after %s, and asked for pages after %v", end, lasted, asked)
-	}
+	expect.Equal(t, end, want)
+	expect.EqualSlices(t, asked, []account.ID{{}, first, first, second})
+	expect.AtMost(t, lasted, time.Minute)
 	// As a run that continued as new does.
 	if _, asked, _ := sweep(t, workflows.StatementSweep{After: second, Accounts: 4000}, pages); asked[0] != second {
 		t.Errorf("it went on at %v", asked)
@@ -156,10 +156,12 @@ func TestStatementSweep_RepeatsForUnrecordedUsageAndNotForEver(t *testing.T) {
 			return p
 		}
 	}
-	if end, asked, lasted := sweep(t, workflows.StatementSweep{}, recorded(3)); end.Round != 3 || end.Closed != 1 ||
-		end.Accounts != 1 || len(asked) != 4 || lasted < 20*time.Minute {
-		t.Errorf("it ended with %+v after %s and %d pages", end, lasted, len(asked))
-	}
+	end, asked, lasted := sweep(t, workflows.StatementSweep{}, recorded(3))
+	expect.Equal(t, end.Round, 3)
+	expect.Equal(t, end.Closed, 1)
+	expect.Equal(t, end.Accounts, 1)
+	expect.Len(t, asked, 4)
+	expect.AtLeast(t, lasted, 20*time.Minute)
 	if end, _, lasted := sweep(t, workflows.StatementSweep{}, recorded(1000)); end.Waiting != 1 ||
 		lasted > 7*time.Hour {
 		t.Errorf("it ended with %+v after %s", end, lasted)
@@ -285,8 +287,9 @@ func TestStatementSweep_GoesOnPastFailingAccountsAndShowsThem(t *testing.T) {
 	}
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe() // markers of GetVersion
 	env.ExecuteWorkflow(workflows.StatementSweepWorkflow, workflows.StatementSweep{})
-	if err := env.GetWorkflowError(); err != nil || book.tries != 9 || book.rounds != 3 ||
-		!slices.Equal(shown, []string{"failed", "well", "over"}) {
-		t.Errorf("after %d tries and %d rounds it showed %v: %v", book.tries, book.rounds, shown, err)
-	}
+	err := env.GetWorkflowError()
+	require.NoError(t, err)
+	expect.Equal(t, book.tries, 9)
+	expect.Equal(t, book.rounds, 3)
+	expect.EqualSlices(t, shown, []string{"failed", "well", "over"})
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -65,10 +67,10 @@ func (s *subscriber) run(t *testing.T,
 	err := s.env.GetWorkflowError()
 	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); ok {
 		carried = &workflows.SubscriptionInput{}
-		if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, carried); err != nil ||
-			carried.Carried == nil || carried.Account != in.Account {
-			t.Fatalf("carried %+v, %v", carried, err)
-		}
+		err := converter.GetDefaultDataConverter().FromPayloads(next.Input, carried)
+		require.NoError(t, err)
+		require.NotNil(t, carried.Carried)
+		require.Equal(t, carried.Account, in.Account)
 		return "", carried
 	}
 	if err != nil {
@@ -108,10 +110,11 @@ func TestSubscription_EndingPeriodIsReconciledClosedAndCarriedOver(t *testing.T)
 	s.found = s.active
 	s.tell(0)
 	_, next := s.run(t, someSubscription())
-	if next == nil || len(s.closed) != 1 || s.closed[0].Account != someOwner ||
-		!s.closed[0].Period.Start.Equal(s.begun) || s.closed[0].Period.Plan != plan.Pro {
-		t.Fatalf("closed %+v", s.closed)
-	}
+	require.NotNil(t, next)
+	require.Len(t, s.closed, 1)
+	require.Equal(t, s.closed[0].Account, someOwner)
+	require.True(t, s.closed[0].Period.Start.Equal(s.begun), s.closed[0].Period.Start, s.begun)
+	require.Equal(t, s.closed[0].Period.Plan, plan.Pro)
 	// Once a day, because an event may be lost within a period, and a minute after its end.
 	if last := s.looks[len(s.looks)-1]; len(s.looks) != 32 || last != month+time.Minute {
 		t.Errorf("looked %d times, the last %s after the begin", len(s.looks), last)
@@ -125,9 +128,9 @@ func TestSubscription_EndingPeriodIsReconciledClosedAndCarriedOver(t *testing.T)
 	later.tell(30 * time.Minute)
 	_, third := later.run(t, *next)
 	want := []time.Duration{month + 31*time.Minute, month + 2*time.Hour, month + 26*time.Hour}
-	if third == nil || len(later.looks) < 3 || !slices.Equal(roundly(later.looks[:3]), want) {
-		t.Errorf("looked %s, want %s first", later.looks, want)
-	}
+	expect.NotNil(t, third)
+	require.AtLeast(t, len(later.looks), 3, later.looks)
+	expect.EqualSlices(t, roundly(later.looks[:3]), want)
 	if len(later.closed) != 1 || !later.closed[0].Period.Start.Equal(s.begun.Add(month)) {
 		t.Errorf("closed %+v", later.closed)
 	}
@@ -206,9 +209,9 @@ func TestSubscription_IsStuckWithBackoffWhileStripeIsAway(t *testing.T) {
 		t.Errorf("ended %s", stage)
 	}
 	asked.refused(t, "a look while Stripe is away", fault.DurableUnavailable)
-	if n := len(s.looks); n < 8 || n > 14 || s.looks[n-1] < 2*time.Hour || s.looks[n-1] > 2*time.Hour+30*time.Minute {
-		t.Errorf("looked %s", s.looks)
-	}
+	n := len(s.looks)
+	expect.Between(t, n, 8, 14)
+	expect.Between(t, s.looks[n-1], 2*time.Hour, 2*time.Hour+30*time.Minute)
 }
 
 func TestSubscription_UpdateIsAnsweredWithWhatTheAccountHasThen(t *testing.T) {
@@ -227,9 +230,11 @@ func TestSubscription_UpdateIsAnsweredWithWhatTheAccountHasThen(t *testing.T) {
 	}
 	for _, asked := range []*sent{begins, later} {
 		known, _ := asked.answer.(activities.Reconciled)
-		if !asked.done || asked.err != nil || known.Status != subscription.Active || known.Plan != plan.Pro {
-			t.Errorf("answered %t %+v, %v", asked.done, known, asked.err)
-		}
+		in := expect.In(t, "answered %t", asked.done)
+		expect.True(in, asked.done)
+		require.NoError(in, asked.err)
+		expect.Equal(in, known.Status, subscription.Active)
+		expect.Equal(in, known.Plan, plan.Pro)
 	}
 	if want := []time.Duration{0, 5 * time.Hour, 29 * time.Hour}; !slices.Equal(s.looks[:3], want) {
 		t.Errorf("looked %s, want %s first", s.looks, want)
@@ -248,9 +253,11 @@ func TestSubscription_AccountWithoutOneHasNoFlow(t *testing.T) {
 		}
 	}
 	s := subscribe(nil)
-	if stage, _ := s.run(t, someSubscription()); stage != "" || s.after() != time.Minute || len(s.looks) != 0 {
-		t.Errorf("nothing came: ended %q after %s", stage, s.after())
-	}
+	stage, _ := s.run(t, someSubscription())
+	in := expect.In(t, "nothing came")
+	expect.Equal(in, stage, "")
+	expect.Equal(in, s.after(), time.Minute)
+	expect.Empty(in, s.looks)
 }
 
 func TestSubscription_PeriodsCutByAChangeAreClosedOnceWithTheirBounds(t *testing.T) {

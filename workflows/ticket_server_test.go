@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -111,10 +112,11 @@ func TestTicket_OutlivesTheWorkersThatKeptIt(t *testing.T) {
 				t.Errorf("the flow ended with %q, %v", ended, err)
 			}
 			now, messages := a.now(t)
-			if last := messages[len(messages)-1]; now.Status != ticket.Closed || len(messages) != 5 ||
-				last.Author != ticket.Service || last.Body != supportdb.ClosedNote {
-				t.Errorf("it is %s, with %+v", now.Status, messages)
-			}
+			last := messages[len(messages)-1]
+			expect.Equal(t, now.Status, ticket.Closed)
+			expect.Len(t, messages, 5)
+			expect.Equal(t, last.Author, ticket.Service)
+			expect.Equal(t, last.Body, supportdb.ClosedNote)
 		})
 	}
 }

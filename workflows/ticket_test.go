@@ -15,6 +15,8 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/supportdb"
@@ -80,9 +82,9 @@ func TestTicket_ResolvedClosesByItselfAfterSevenDays(t *testing.T) {
 	d := keepTicket(ticket.Open)
 	d.becomes(30*day, ticket.Resolved)
 	status, after := d.ends(t, someTicket)
-	if status != ticket.Closed || after.Round(time.Minute) != 37*day || len(d.looks) != 3 {
-		t.Errorf("ended %s after %s with looks at %v", status, after, d.looks)
-	}
+	expect.Equal(t, status, ticket.Closed)
+	expect.Equal(t, after.Round(time.Minute), 37*day)
+	expect.Len(t, d.looks, 3)
 }
 
 func TestTicket_ReplyKeepsAResolvedOneOpen(t *testing.T) {
@@ -207,7 +209,7 @@ func TestTicket_OutlivesItsFlowAndTheWorker(t *testing.T) {
 	reply.Resolve, reply.Reopen = true, false
 	end()
 	now, messages, err := c.store.LoadTicket(c.ctx, of, supportdb.Scope{}, made.Number)
-	if err != nil || now.Status != ticket.Closed || len(messages) != 3 {
-		t.Errorf("it is %+v with %d messages, %v", now, len(messages), err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, now.Status, ticket.Closed)
+	expect.Len(t, messages, 3)
 }

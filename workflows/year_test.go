@@ -17,6 +17,8 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/audit"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -306,10 +308,12 @@ func (w *world) checkMoney() {
 		!slices.Equal(back, []string{"6000 of 6000", "9480 of 9480"}) {
 		w.t.Errorf("the money that went back is %v", back)
 	}
-	if subs != 2 || live != 0 || packs != 2 || void != 1 || refunded != 2 || open != 0 {
-		w.t.Errorf("%d subscriptions, %d of them live; %d packs, %d of them void; %d checkouts refunded, %d open", subs,
-			live, packs, void, refunded, open)
-	}
+	expect.Equal(w.t, subs, 2)
+	expect.Equal(w.t, live, 0)
+	expect.Equal(w.t, packs, 2)
+	expect.Equal(w.t, void, 1)
+	expect.Equal(w.t, refunded, 2)
+	expect.Equal(w.t, open, 0)
 }
 
 // checkMails verifies that there is one mail for each user and declined renewal.
@@ -413,7 +417,7 @@ func TestSubscription_TrafficCrossesABoundaryWhileStripeIsSilent(t *testing.T) {
 		}
 	}
 	sub, err := w.store.LastSubscription(w.ctx, w.owner)
-	if err != nil || !sub.PeriodStart.Equal(boundary) || w.closed[start.Format(time.DateOnly)] != 1 {
-		t.Errorf("recorded is %+v, closed were %v, %v", sub, w.closed, err)
-	}
+	require.NoError(t, err)
+	expect.True(t, sub.PeriodStart.Equal(boundary), sub.PeriodStart, boundary)
+	expect.Equal(t, w.closed[start.Format(time.DateOnly)], 1)
 }

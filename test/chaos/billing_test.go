@@ -23,6 +23,8 @@ import (
 	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/billingdb"
@@ -273,10 +275,11 @@ func (b *till) purchases() {
 			b.t.Errorf("%d %s, want %d", n, what, c.want)
 		}
 	}
-	if now, err := b.flows.LookAtSubscription(ctx, of); err != nil || now.Plan != plan.Pro ||
-		now.Status != subscription.Active || len(now.Odd) != 0 {
-		b.t.Errorf("the account has %+v, %v", now, err)
-	}
+	now, err := b.flows.LookAtSubscription(ctx, of)
+	require.NoError(b.t, err)
+	expect.Equal(b.t, now.Plan, plan.Pro)
+	expect.Equal(b.t, now.Status, subscription.Active)
+	expect.Empty(b.t, now.Odd)
 }
 
 // statements kills a worker in the transaction that closes a statement, and another one after the
@@ -348,10 +351,10 @@ func (b *till) statements() {
 	if err := b.temporal.GetWorkflow(done, flow, "").Get(done, &ended); err != nil || ended.Stage != "closed" {
 		b.t.Errorf("the closing ended %+v, %v", ended, err)
 	}
-	if now := hash(); now != first || b.number(closed, of.UUID, begin) != 1 || b.number(told, of.UUID, begin) != 1 {
-		b.t.Errorf("the hash was %s and is %s; the invoice is told %d times", first, now,
-			b.number(told, of.UUID, begin))
-	}
+	now := hash()
+	expect.Equal(b.t, now, first)
+	expect.Equal(b.t, b.number(closed, of.UUID, begin), 1)
+	expect.Equal(b.t, b.number(told, of.UUID, begin), 1)
 	if !strings.Contains(ended.Hash, first) {
 		b.t.Errorf("the flow was told the hash %q, want %s", ended.Hash, first)
 	}

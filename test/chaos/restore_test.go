@@ -10,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // restored is a deployment whose PostgreSQL is restored to an earlier state while its API runs and
@@ -156,9 +158,10 @@ func TestRestore_OfASnapshotIsToldAndRecovered(t *testing.T) {
 	r.is(0, 0) // still the state in Redis
 	r.is(1, suspendedCode)
 	code, out, errs := r.run("ops", "recover")
-	if code != 0 || !strings.HasPrefix(out, "epoch ") || !strings.Contains(out, "are reloaded from PostgreSQL") {
-		t.Fatalf("ops recover ended with exit code %d: %q, %q", code, out, errs)
-	}
+	in := expect.In(t, "ops recover ended")
+	require.Equal(in, code, 0, errs)
+	require.HasPrefix(in, out, "epoch ", errs)
+	require.Contains(in, out, "are reloaded from PostgreSQL", errs)
 	r.is(0, suspendedCode)
 	r.is(1, 0)
 	r.change(0, "resume", 0)

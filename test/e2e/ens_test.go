@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/toolbox/ens"
 )
 
@@ -62,7 +63,9 @@ func TestENS_NormalizesAsStockClients(t *testing.T) {
 		}
 	}
 	t.Logf("accepted %d, refused %d, too long %d, with an apostrophe %d", accepted, refused, long, apostrophes)
-	if accepted < 1500 || refused < 1500 || long == 0 || apostrophes == 0 {
-		t.Error("too few of a kind were compared")
-	}
+	in := expect.In(t, "too few of a kind were compared")
+	expect.AtLeast(in, accepted, 1500)
+	expect.AtLeast(in, refused, 1500)
+	expect.NotEqual(in, long, 0)
+	expect.NotEqual(in, apostrophes, 0)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
@@ -127,9 +128,11 @@ func TestSIWE_JudgesMessagesAndSignaturesAsNpmSiwe(t *testing.T) {
 		}
 	}
 	t.Logf("read %d, refused %d; valid %d, invalid %d; listed differences %v", accepted, refused, valid, invalid, met)
-	if accepted < 1500 || refused < 1500 || valid < 100 || invalid < 100 {
-		t.Error("too few of a kind were compared")
-	}
+	in := expect.In(t, "too few of a kind were compared")
+	expect.AtLeast(in, accepted, 1500)
+	expect.AtLeast(in, refused, 1500)
+	expect.AtLeast(in, valid, 100)
+	expect.AtLeast(in, invalid, 100)
 	for _, d := range stricter {
 		if met[d.name] == 0 {
 			t.Errorf("the difference %q (%s) did not occur", d.name, d.why)
@@ -213,10 +216,12 @@ func compareUtility(t *testing.T, c *siweLine, m *wallet.Message, valid bool) {
 	}
 	inTime := !v.Expired && !v.NotYetValid
 	bySigner := v.RecoveredAddress != nil && *v.RecoveredAddress == m.Address.Checksummed()
-	if v.Valid != valid || v.Valid != (inTime && bySigner) || inTime != (m.Current(c.Time) == nil) ||
-		v.Fields.Nonce != m.Nonce || v.Fields.ChainID != m.ChainID {
-		t.Errorf("%s: the utility says %+v of %s over %q at %s", c.Kind, v, c.Signature, c.Message, c.Time)
-	}
+	in := expect.In(t, "%s: the utility", c.Kind)
+	expect.Equal(in, v.Valid, valid)
+	expect.Equal(in, v.Valid, inTime && bySigner)
+	expect.Equal(in, inTime, m.Current(c.Time) == nil)
+	expect.Equal(in, v.Fields.Nonce, m.Nonce)
+	expect.Equal(in, v.Fields.ChainID, m.ChainID)
 }
 
 func fieldsOf(m *wallet.Message) *siweFields {
