@@ -136,7 +136,7 @@ const (
 
 // idsOfStranger reads the body of a caller without a valid key, for its ids; nil if it is too large
 // or compressed.
-func (s *server) idsOfStranger(r *http.Request, buffer *[]byte) []byte {
+func (s *server) idsOfStranger(r *http.Request, buffer *requestBody) []byte {
 	if r.ContentLength < 0 || r.ContentLength > maxStrangerBody || r.Header.Get("Content-Encoding") != "" {
 		return nil
 	}

@@ -117,9 +117,9 @@ func (z *zipper) Write(p []byte) (int, error) {
 func (z *zipper) release() { giveBackCompressor(z.Writer) }
 
 // gunzip decompresses a body into buffer. Both the compressed and the decompressed size are limited
-// to MaxBodyBytes.
-func (s *server) gunzip(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) {
-	compressed := &io.LimitedReader{R: r.Body, N: s.MaxBodyBytes + 1}
+// to the limit of buffer.
+func (s *server) gunzip(r *http.Request, buffer *requestBody) ([]byte, *fault.Error) {
+	compressed := &io.LimitedReader{R: r.Body, N: buffer.limit + 1}
 	z := decompressors.Get().(*gzip.Reader) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer decompressors.Put(z)
 	var body []byte
@@ -130,7 +130,7 @@ func (s *server) gunzip(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) 
 	}
 	switch {
 	case compressed.N <= 0:
-		return nil, s.tooLarge()
+		return nil, buffer.tooLarge()
 	case err != nil:
 		return nil, fault.New(fault.NotARequest,
 			"The body is not whole gzip, as Content-Encoding says. Send it again, or send it plain.").Wrap(err)

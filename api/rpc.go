@@ -1,13 +1,10 @@
 package api
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -52,8 +49,8 @@ func (s *server) relayFor(c *gin.Context) {
 	var refusal *fault.Error
 	e.Network = clientNetwork(c.Request, s.TrustedProxies)
 	e.Subject, refusal = s.identify(c.Request, e.Network)
-	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
-	defer giveBack(buffer)
+	buffer := newBody(s.MaxBodyBytes)
+	defer buffer.release()
 	if refusal != nil {
 		s.refuseRPC(c, refusal, s.idsOfStranger(c.Request, buffer))
 		return
@@ -106,7 +103,7 @@ const paymentHeader = "X-Payment"
 
 // requestOf reads what the relay needs from the path, the headers and the body. When it refuses the
 // request, the refusal still has to be counted; body is set if it could be read.
-func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (body []byte, own *fault.Error) {
+func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBody) (body []byte, own *fault.Error) {
 	body, unread := s.readBody(c.Request, buffer)
 	on, ok := s.Pool.Chain(chain.ID(c.Param("chain")))
 	if !ok {
@@ -137,69 +134,6 @@ func singleID(body []byte) []byte {
 	return req.ID
 }
 
-var bodies = sync.Pool{New: func() any {
-	b := make([]byte, 0, 2<<10)
-	return &b
-}}
-
-const keepBuffer = 128 << 10 // bytes; larger buffers are left to the garbage collector
-
-func giveBack(b *[]byte) {
-	if cap(*b) <= keepBuffer {
-		*b = (*b)[:0]
-		bodies.Put(b)
-	}
-}
-
-// readBody reads at most MaxBodyBytes into buffer, and decompresses gzip.
-func (s *server) readBody(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) {
-	if r.ContentLength > s.MaxBodyBytes {
-		return nil, s.tooLarge()
-	}
-	if coding := r.Header["Content-Encoding"]; len(coding) > 0 {
-		switch strings.ToLower(strings.Join(coding, ",")) {
-		case "gzip", "x-gzip":
-			return s.gunzip(r, buffer)
-		case "identity", "":
-		default:
-			return nil, fault.New(fault.NotARequest,
-				"The body's Content-Encoding is not served. Send it plain or as gzip.")
-		}
-	}
-	body, refusal, err := s.readAll(r.Body, buffer)
-	if err != nil {
-		return nil, fault.New(fault.NotARequest, "The body did not arrive in whole. Send it again.").Wrap(err)
-	}
-	return body, refusal
-}
-
-func (s *server) tooLarge() *fault.Error {
-	return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes. Split it into smaller requests.",
-		s.MaxBodyBytes)
-}
-
-// readAll reads from until EOF and refuses more than MaxBodyBytes.
-func (s *server) readAll(from io.Reader, buffer *[]byte) ([]byte, *fault.Error, error) {
-	b := (*buffer)[:0]
-	for {
-		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
-		}
-		n, err := from.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		*buffer = b
-		if int64(len(b)) > s.MaxBodyBytes {
-			return nil, s.tooLarge(), nil
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return b, nil, nil
-		case err != nil:
-			return nil, nil, err
-		}
-	}
-}
-
 func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	id, h := c.Writer.Header().Get(requestIDHeader), c.Writer.Header()
 	status := http.StatusOK
@@ -218,7 +152,7 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 		tellWindow(h, &window, values[2:])
 	}
 	h["Content-Type"] = jsonTypeValue
-	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	buffer := buffers.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer giveBack(buffer)
 	*buffer = appendReply((*buffer)[:0], reply, id)
 	if reply.Rest != nil {

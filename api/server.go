@@ -66,6 +66,8 @@ type server struct {
 
 	complaints *telemetry.LogLimit[fault.Reason]
 	documents  *documents
+	// largeBodies has an element for each body of more than usualBody bytes that is held.
+	largeBodies chan struct{}
 }
 
 // Library settings that may change only before first use.
@@ -78,7 +80,8 @@ func init() {
 func Handler(o Options) http.Handler {
 	s := &server{
 		Options: o, documents: &documents{},
-		complaints: telemetry.NewLogLimit[fault.Reason](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
+		largeBodies: make(chan struct{}, max(1, largeBodies/max(1, o.MaxBodyBytes))),
+		complaints:  telemetry.NewLogLimit[fault.Reason](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
 	}
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true

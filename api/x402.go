@@ -73,8 +73,8 @@ func (s *server) sell(c *gin.Context) {
 	e := &relay.Envelope{
 		RequestID: requestID(c), Subject: &meter.Subject{}, Network: clientNetwork(c.Request, s.TrustedProxies),
 	}
-	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
-	defer giveBack(buffer)
+	buffer := newBody(min(s.MaxBodyBytes, usualBody))
+	defer buffer.release()
 	body, own := s.requestOf(c, e, buffer)
 	if own != nil {
 		s.refuseRPC(c, own, body)

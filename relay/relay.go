@@ -228,8 +228,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	var answer *upstream.Answer
 	var failure *fault.Error
 	if c.method.Write {
-		answer, failure = c.envelope.Chain.Submit(r.bounded(client, c), ask)
-		failure = withSubmission(c.envelope.Chain, req.Params, failure)
+		answer, failure = r.submit(client, c, ask)
 	} else {
 		answer, failure = r.read(client, c, ask, look)
 	}
@@ -249,19 +248,6 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	}
 	reply.answer, reply.Result, reply.Error, reply.Rest = answer, answer.Result, answer.Error, answer.Rest
 	c.streamed = answer.Rest != nil
-}
-
-// withSubmission adds what the sender needs to look up a transaction whose outcome is unknown.
-func withSubmission(on *upstream.Chain, params []byte, f *fault.Error) *fault.Error {
-	if f == nil || f.Reason != fault.OutcomeUnknown {
-		return f
-	}
-	if field, value := on.SubmissionID(params); value != "" {
-		f = f.With(field, value)
-	}
-	return f.With("rule",
-		"Look the transaction up before signing again. Re-sending the identical signed bytes is safe; a new "+
-			"signature on the same nonce is not.")
 }
 
 func (reply *Reply) refused(f *fault.Error) {

@@ -58,7 +58,7 @@ func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) 
 	cfg := config.Config{
 		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress,
 		TemporalNamespace: "default", KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0",
-		PublicURL: "http://" + address, Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20,
+		PublicURL: "http://" + address, Contact: "support@chainaccess.example", MaxBodyBytes: 4 << 20,
 		MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
 		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
 		// The cache shares the meter's Redis. Production must not do that, because that Redis

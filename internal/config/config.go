@@ -48,7 +48,7 @@ type Config struct {
 	SignaturesURL    string `env:"SIGNATURES_URL"     envDefault:"https://api.4byte.sourcify.dev"`
 	SMTPURL          string `env:"SMTP_URL"`
 	MailFrom         string `env:"MAIL_FROM"`
-	MaxBodyBytes     int64  `env:"MAX_BODY_BYTES"     envDefault:"1048576"`
+	MaxBodyBytes     int64  `env:"MAX_BODY_BYTES"     envDefault:"4194304"`
 	MaxAnswerBytes   int64  `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
 	BatchMemoryBytes int64  `env:"BATCH_MEMORY_BYTES" envDefault:"268435456"`
 	MaxConnections   int    `env:"MAX_CONNECTIONS"    envDefault:"16384"`

@@ -76,7 +76,7 @@ func TestConfig_DefaultsAreThoseOfTheTags(t *testing.T) {
 		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080",
 		MetricsAddress: "127.0.0.1:9464", SourcifyURL: "https://sourcify.dev",
 		SignaturesURL: "https://api.4byte.sourcify.dev", PublicURL: "http://localhost:8080",
-		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
+		Contact: "support@chainaccess.example", MaxBodyBytes: 4 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
 		BatchMemoryBytes: 256 << 20, MaxConnections: 16384, MaxConnectionsPerAddress: 512, CallRecordsBuffer: 200_000,
 		CallRecordsDelay: 250 * time.Millisecond, CallRecordsDays: 30, CallTimeout: 30 * time.Second,
 		ProbeInterval: 5 * time.Second, PriceHeartbeat: time.Hour, DrainDelay: 3 * time.Second,

@@ -214,7 +214,7 @@ func TestEVM_SignedTransferOfAFundedAccountIsMined(t *testing.T) {
 func TestEVM_UpstreamsServeNeitherAdminNorMiner(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
-	for _, method := range []string{"admin_nodeInfo", "miner_setExtra", "txpool_status", "dev_addWithdrawal"} {
+	for _, method := range []string{"admin_nodeInfo", "miner_setExtra", "dev_addWithdrawal"} {
 		err := call(t, s.upstream(t, chain.EthMainnet, 0).URL, method, nil)
 		//nolint:errorlint // call returns it unwrapped
 		if refused, ok := err.(*rpcError); !ok || refused.Code != -32601 {

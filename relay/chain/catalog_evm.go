@@ -60,8 +60,15 @@ var evmMethods = []Method{
 	plain("web3_clientVersion"),
 	plain("web3_sha3"),
 
-	// The only write.
+	// Writes. The second is posted as the first, and answered with the receipt.
 	write("eth_sendRawTransaction"),
+	waiting(write("eth_sendRawTransactionSync")),
+
+	// Pending transactions, of the upstream that answers.
+	needing("txpool_status", TxPool),
+	heavy("txpool_content", TxPool),
+	heavy("txpool_contentFrom", TxPool),
+	heavy("txpool_inspect", TxPool),
 
 	// Heavy, served where an upstream supports them.
 	at(1, heavy("eth_simulateV1", Simulate)),

@@ -23,15 +23,15 @@ const (
 		eth_getStorageAt eth_getStorageValues eth_getTransactionCount eth_getProof eth_call eth_estimateGas eth_createAccessList
 		eth_getLogs eth_getBlockByNumber eth_getBlockReceipts eth_getBlockTransactionCountByNumber eth_getUncleCountByBlockNumber
 		eth_getUncleByBlockNumberAndIndex eth_getTransactionByBlockNumberAndIndex eth_config eth_capabilities web3_clientVersion
-		web3_sha3 net_listening net_peerCount eth_protocolVersion`
+		web3_sha3 net_listening net_peerCount eth_protocolVersion txpool_status`
 	evmHeavy = `eth_simulateV1 debug_traceTransaction debug_traceCall debug_traceBlockByHash debug_traceBlockByNumber
 		debug_traceBlock debug_storageRangeAt debug_getRawBlock debug_getRawHeader debug_getRawReceipts debug_getRawTransaction
 		trace_call trace_callMany trace_rawTransaction trace_block trace_filter trace_get trace_transaction trace_replayTransaction
-		trace_replayBlockTransactions`
+		trace_replayBlockTransactions txpool_content txpool_contentFrom txpool_inspect`
 	arbHeavy = `arbtrace_call arbtrace_callMany arbtrace_rawTransaction arbtrace_block arbtrace_filter arbtrace_get
 		arbtrace_transaction arbtrace_replayTransaction arbtrace_replayBlockTransactions`
 	polygonNever = `bor_getAuthor bor_getCurrentValidators bor_getCurrentProposer bor_getRootHash bor_getSignersAtHash`
-	evmWrite     = `eth_sendRawTransaction`
+	evmWrite     = `eth_sendRawTransaction eth_sendRawTransactionSync`
 
 	solanaShort = `getSlot`
 	solanaNever = `getBlockHeight getEpochSchedule getMinimumBalanceForRentExemption getVersion getFirstAvailableBlock
@@ -117,6 +117,7 @@ func TestCatalog_MethodsNameWhatTheSupplierMustHave(t *testing.T) {
 	t.Parallel()
 	needs := map[string]chain.Capability{
 		"debug": chain.Debug, "trace": chain.Trace, "arbtrace": chain.ArbTrace, "bor": chain.Bor,
+		"txpool":                  chain.TxPool,
 		"getTokenAccountsByOwner": chain.Data, "getTokenAccountsByDelegate": chain.Data,
 	}
 	for _, c := range chain.All() {

@@ -60,6 +60,7 @@ const (
 	ArbTrace Capability = "arbtrace"
 	Bor      Capability = "bor"
 	Simulate Capability = "simulate"
+	TxPool   Capability = "txpool"
 	Archive  Capability = "archive" // state of every block
 	Data     Capability = "data"    // what the data service needs: transfers and token balances by owner
 	History  Capability = "history" // Solana: every block since the first
@@ -79,6 +80,8 @@ type Method struct {
 	Proof Proof
 	// Write marks a submission: it is sent to exactly one upstream and never retried.
 	Write bool
+	// Waits marks a submission that is answered with its receipt (EIP-7966).
+	Waits bool
 	// BlockParam is the index of the parameter that names a block by its number or a tag; -1 for
 	// methods without one.
 	BlockParam int
@@ -224,6 +227,11 @@ func needing(name string, needs Capability) Method {
 func write(name string) Method {
 	m := plain(name)
 	m.Write = true
+	return m
+}
+
+func waiting(m Method) Method {
+	m.Waits = true
 	return m
 }
 

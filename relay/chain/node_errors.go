@@ -22,13 +22,19 @@ func NodeErrors(code int) []NodeError {
 	return found
 }
 
-// nodeErrors are from EIP-1474, eth_simulateV1 (ethereum/execution-apis) and Solana's nodes
+// nodeErrors are from EIP-1474, EIP-7966, eth_simulateV1 (ethereum/execution-apis) and Solana's nodes
 // (solana-rpc-client-api, custom_error).
 var nodeErrors = []NodeError{
 	{
 		3, EVM, "Execution reverted",
 		"The contract refused the call. data holds what it reverted with, encoded as its ABI says.",
 		"Decode data with the contract's ABI, or simulate with debug_traceCall to see where it reverted.",
+	},
+	{
+		4, EVM, "Not included in time",
+		"eth_sendRawTransactionSync: the transaction was sent, but no block had it in the time that was given. It " +
+			"may still be included.",
+		"Look it up with eth_getTransactionReceipt and the hash in data. Do not sign another with the same nonce.",
 	},
 	{
 		-32000, EVM, "The node refused it",

@@ -169,7 +169,6 @@ var evmRefusals = []refusalRule{
 	{"personal_*", adviceSign},
 	{"wallet_*", "It is a method of wallets. Send it to your wallet."},
 
-	{"eth_sendRawTransactionSync", adviceSend},
 	{"eth_sendRawTransactionConditional", adviceSend},
 	{
 		"eth_sendUserOperation",
@@ -190,7 +189,6 @@ var evmRefusals = []refusalRule{
 	{"eth_submitHashrate", adviceMining},
 	{"miner_*", adviceMining},
 
-	{"txpool_*", advicePool},
 	{"eth_pendingTransactions", advicePool},
 	{"admin_*", adviceNode},
 	{"clique_*", adviceNode},

@@ -37,10 +37,9 @@ func TestRefusals_SayWhatToDoInstead(t *testing.T) {
 		{"eth_mainnet", "clique_propose", "node of your own"},
 		{"eth_mainnet", "engine_newPayloadV4", "node of your own"},
 		{"eth_mainnet", "testing_buildBlockV1", "node of your own"},
-		{"eth_mainnet", "txpool_content", "eth_getTransactionByHash"},
+		{"eth_mainnet", "eth_pendingTransactions", "eth_getTransactionByHash"},
 		{"eth_mainnet", "debug_setHead", "node of your own"},
 		{"eth_mainnet", "debug_getBadBlocks", "debug_traceTransaction"},
-		{"eth_mainnet", "eth_sendRawTransactionSync", "eth_getTransactionReceipt"},
 		{"eth_mainnet", "eth_sendRawTransactionConditional", "eth_sendRawTransaction"},
 		{"eth_mainnet", "eth_sendBundle", "eth_sendRawTransaction"},
 		{"eth_mainnet", "eth_sendPrivateTransaction", "eth_sendRawTransaction"},
@@ -118,7 +117,7 @@ func TestRefusals_AdviceOnlyNamesServedMethods(t *testing.T) {
 	for _, c := range chain.All() {
 		for _, name := range []string{
 			"eth_newFilter", "eth_sendTransaction", "eth_fillTransaction", "debug_getBadBlocks",
-			"eth_getHeaderByNumber", "eth_getRawTransactionByHash", "txpool_status", "eth_sendRawTransactionSync",
+			"eth_getHeaderByNumber", "eth_getRawTransactionByHash", "eth_pendingTransactions",
 			"getFees", "getStakeActivation", "slotSubscribe", "getProgramAccounts", "getConfirmedX",
 		} {
 			for _, word := range strings.FieldsFunc(c.Refuse(name, links).Message, func(r rune) bool {

@@ -1,8 +1,11 @@
 package chain
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"strconv"
+	"time"
 
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/mr-tron/base58"
@@ -57,6 +60,34 @@ func evmHash(encoded []byte) string {
 	h := sha3.NewLegacyKeccak256()
 	_, _ = h.Write(signed) // a hash never fails to write
 	return "0x" + hex.EncodeToString(h.Sum(nil))
+}
+
+// SyncParams splits the parameters of eth_sendRawTransactionSync (EIP-7966): send are those of
+// eth_sendRawTransaction, wait is how long the caller waits for the receipt. wait is 0 if it is
+// missing or invalid; then EIP-7966 asks for the node's default. It is a quantity or a JSON number,
+// in milliseconds.
+func SyncParams(params []byte) (send []byte, wait time.Duration) {
+	raw, ok := param(params, 0)
+	if !ok {
+		return []byte("[]"), 0
+	}
+	send = append(append(append(send, '['), raw...), ']')
+	millis, ok := param(params, 1)
+	if !ok {
+		return send, 0
+	}
+	base := 10
+	if quoted, isText := text(millis); isText {
+		if millis, ok = bytes.CutPrefix(quoted, []byte("0x")); !ok {
+			return send, 0
+		}
+		base = 16
+	}
+	n, err := strconv.ParseUint(string(millis), base, 32)
+	if err != nil {
+		return send, 0
+	}
+	return send, time.Duration(n) * time.Millisecond
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -186,6 +187,35 @@ func TestSubmissionID_IsEmptyForWhatIsNoTransaction(t *testing.T) {
 			if field, value := lookup(t, c).SubmissionID([]byte(params)); field != "" || value != "" {
 				t.Errorf("%s %.60s: got %s %s", c, params, field, value)
 			}
+		}
+	}
+}
+
+func TestSyncParams_SplitTheTransactionFromTheTime(t *testing.T) {
+	t.Parallel()
+	for params, want := range map[string]struct {
+		send string
+		wait time.Duration
+	}{
+		`["0x02"]`:                  {`["0x02"]`, 0},
+		`["0x02", 5000]`:            {`["0x02"]`, 5 * time.Second},
+		`["0x02","0x2710"]`:         {`["0x02"]`, 10 * time.Second},
+		`["0x02",null]`:             {`["0x02"]`, 0},
+		`["0x02","5000"]`:           {`["0x02"]`, 0},
+		`["0x02",-1]`:               {`["0x02"]`, 0},
+		`["0x02",1.5]`:              {`["0x02"]`, 0},
+		`["0x02","0xffffffffff"]`:   {`["0x02"]`, 0},
+		`[ {"not":"text"} ,"0x64"]`: {`[{"not":"text"}]`, 100 * time.Millisecond},
+		`[]`:                        {`[]`, 0},
+		`{}`:                        {`[]`, 0},
+		``:                          {`[]`, 0},
+	} {
+		send, wait := chain.SyncParams([]byte(params))
+		if string(send) != want.send {
+			t.Errorf("%s: sends %s, want %s", params, send, want.send)
+		}
+		if wait != want.wait {
+			t.Errorf("%s: waits for %s, want %s", params, wait, want.wait)
 		}
 	}
 }

@@ -53,6 +53,7 @@ var capabilityProbes = []capabilityProbe{
 	{of: chain.Simulate, calls: []capabilityCall{
 		{method: "eth_simulateV1", params: fixed(`[{"blockStateCalls":[{}]},"latest"]`)},
 	}},
+	{of: chain.TxPool, calls: []capabilityCall{{method: "txpool_status", params: fixed(`[]`)}}},
 	{of: chain.Archive, calls: []capabilityCall{{method: "eth_getBalance", params: stateAt(firstState)}}},
 	{
 		of: recentState,

@@ -73,7 +73,8 @@ func TestCapability_IsMeasuredWhereItExists(t *testing.T) {
 	t.Parallel()
 	const head = 200_000_000
 	evm := []string{
-		"debug_traceCall", "trace_call", "eth_simulateV1", "alchemy_getTokenBalances", "alchemy_getAssetTransfers",
+		"debug_traceCall", "trace_call", "eth_simulateV1", "txpool_status", "alchemy_getTokenBalances",
+		"alchemy_getAssetTransfers",
 	}
 	for id, want := range map[chain.ID]struct {
 		methods []string

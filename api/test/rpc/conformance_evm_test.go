@@ -83,12 +83,7 @@ type evmFacts struct {
 // a repeated submission in the same way.
 func (c *conformance) send(nonce uint64, to *common.Address, data []byte) *types.Transaction {
 	c.T.Helper()
-	from, id := c.box.Accounts()[4], new(big.Int).SetUint64(c.on.ChainID)
-	tx, err := types.SignNewTx(from.Key, types.LatestSignerForChainID(id), &types.DynamicFeeTx{
-		ChainID: id, Nonce: nonce, To: to, Data: data, Gas: 1_000_000, GasTipCap: big.NewInt(params.GWei),
-		GasFeeCap: big.NewInt(100 * params.GWei),
-	})
-	c.Must(err)
+	tx := c.signed(nonce, to, data)
 	raw, err := tx.MarshalBinary()
 	c.Must(err)
 	sent := list(hexutil.Bytes(raw))
@@ -96,6 +91,17 @@ func (c *conformance) send(nonce uint64, to *common.Address, data []byte) *types
 		tx.Hash().Hex()+`"` {
 		c.T.Errorf("%s: a submission is answered with %s, want its hash %s", c.on.ID, got, tx.Hash())
 	}
+	return tx
+}
+
+func (c *conformance) signed(nonce uint64, to *common.Address, data []byte) *types.Transaction {
+	c.T.Helper()
+	from, id := c.box.Accounts()[4], new(big.Int).SetUint64(c.on.ChainID)
+	tx, err := types.SignNewTx(from.Key, types.LatestSignerForChainID(id), &types.DynamicFeeTx{
+		ChainID: id, Nonce: nonce, To: to, Data: data, Gas: 1_000_000, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
+	})
+	c.Must(err)
 	return tx
 }
 
@@ -138,7 +144,20 @@ func (c *conformance) evmFacts() evmFacts {
 	}
 	f.old, f.oldBlock = logs[0], hexutil.EncodeUint64(logs[0].BlockNumber)
 	c.read(&f.rawBlock, "debug_getRawBlock", f.block)
+	c.sendSync(2, &f.contract, c.pack(f.abi, "store", big.NewInt(42), "a note"))
 	return f
+}
+
+// sendSync checks that a submission that waits is answered with the node's receipt.
+func (c *conformance) sendSync(nonce uint64, to *common.Address, data []byte) {
+	c.T.Helper()
+	tx := c.signed(nonce, to, data)
+	raw, err := tx.MarshalBinary()
+	c.Must(err)
+	got := c.RPC(c.key, c.on.ID, apitest.Call("eth_sendRawTransactionSync", list(hexutil.Bytes(raw)))).Result()
+	if want := c.askNode("eth_getTransactionReceipt", list(tx.Hash())); got != want.bytes {
+		c.T.Errorf("%s: the receipt is %s, and the node's %s", c.on.ID, got, want)
+	}
 }
 
 func (c *conformance) evmSamples() catalogSamples {
@@ -250,6 +269,10 @@ func (f *evmFacts) heavy(c *conformance, add adder) {
 		add("debug_getRawReceipts", list(at))
 	}
 	add("debug_getRawTransaction", list(f.store.TxHash), list(nowhere))
+	add("txpool_status", `[]`)
+	add("txpool_content", `[]`)
+	add("txpool_contentFrom", list(f.sender))
+	add("txpool_inspect", `[]`)
 	add("debug_storageRangeAt", list(f.hash, 0, f.contract, "0x00", 10))
 	for _, config := range []any{
 		map[string]any{},
@@ -320,6 +343,7 @@ func (f *evmFacts) failures(c *conformance) []sample {
 		list(map[string]any{"fromBlock": "0x20", "toBlock": "0x10"}), `[]`, `[{"address":"0x12"}]`)
 	add("eth_feeHistory", `["0x1","0xffffff",[]]`, `["0x1","latest",[90,10]]`, `["0x1","latest",[101]]`)
 	add("eth_sendRawTransaction", `[]`, `["0x"]`, `["0x02"]`, `["0xzz"]`, list(f.refused), list(f.raw))
+	add("eth_sendRawTransactionSync", `[]`, `["0x"]`, `["0x02"]`, `["0xzz"]`, list(f.refused))
 	add("eth_simulateV1", `[]`, `[{"blockStateCalls":[]},"latest"]`)
 	add("debug_traceTransaction", list(nowhere), `["0x12"]`,
 		list(f.store.TxHash, map[string]any{"tracer": "noSuchTracer"}))

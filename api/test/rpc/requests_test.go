@@ -123,8 +123,8 @@ func TestRequests_UnknownChainsAndMethodsAreRefusedWithAnAlternative(t *testing.
 	}
 	for _, method := range []string{
 		"eth_nothing", "ETH_CALL", "eth_call ", "eth_newFilter", "eth_subscribe", "eth_sign", "eth_sendTransaction",
-		"eth_accounts", "personal_sign", "admin_peers", "miner_start", "engine_newPayloadV1", "txpool_content",
-		"debug_setHead", "eth_sendRawTransactionSync", "eth_sendBundle", "debug_getBadBlocks", "getSlot",
+		"eth_accounts", "personal_sign", "admin_peers", "miner_start", "engine_newPayloadV1", "txpool_remove",
+		"debug_setHead", "eth_sendRawTransactionConditional", "eth_sendBundle", "debug_getBadBlocks", "getSlot",
 		"bor_getAuthor", "",
 	} {
 		a := g.Eth(key, method)

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+)
+
+// Bodies of more than usualBody bytes are transactions with blobs, or very large batches. The
+// process reads only so many of them at a time that they hold largeBodies bytes at most, and only from
+// callers with a key or a credential.
+const (
+	usualBody   = 1 << 20
+	largeBodies = 64 << 20
+	retryBody   = time.Second
+)
+
+var buffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, 2<<10)
+	return &b
+}}
+
+const keepBuffer = 128 << 10 // bytes; larger buffers are left to the garbage collector
+
+func giveBack(b *[]byte) {
+	if cap(*b) <= keepBuffer {
+		*b = (*b)[:0]
+		buffers.Put(b)
+	}
+}
+
+// requestBody is the memory of a request's body of at most limit bytes.
+type requestBody struct {
+	limit  int64
+	buffer *[]byte
+	place  chan struct{} // among the large bodies; nil if it has none
+}
+
+// newBody returns an empty body, which the caller must release.
+func newBody(limit int64) *requestBody {
+	//nolint:errcheck,forcetypeassert // the pool holds nothing else
+	return &requestBody{limit: limit, buffer: buffers.Get().(*[]byte)}
+}
+
+func (b *requestBody) tooLarge() *fault.Error {
+	return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes. Split it into smaller requests.", b.limit)
+}
+
+func (b *requestBody) release() {
+	giveBack(b.buffer)
+	if b.place != nil {
+		<-b.place
+	}
+}
+
+// takePlace reserves one of places, once; false if all are taken.
+func (b *requestBody) takePlace(places chan struct{}) bool {
+	if b.place != nil {
+		return true
+	}
+	select {
+	case places <- struct{}{}:
+		b.place = places
+		return true
+	default:
+		return false
+	}
+}
+
+// readBody reads at most the limit of buffer into it, and decompresses gzip.
+func (s *server) readBody(r *http.Request, buffer *requestBody) ([]byte, *fault.Error) {
+	if r.ContentLength > buffer.limit {
+		return nil, buffer.tooLarge()
+	}
+	if coding := r.Header["Content-Encoding"]; len(coding) > 0 {
+		switch strings.ToLower(strings.Join(coding, ",")) {
+		case "gzip", "x-gzip":
+			return s.gunzip(r, buffer)
+		case "identity", "":
+		default:
+			return nil, fault.New(fault.NotARequest,
+				"The body's Content-Encoding is not served. Send it plain or as gzip.")
+		}
+	}
+	body, refusal, err := s.readAll(r.Body, buffer)
+	if err != nil {
+		return nil, fault.New(fault.NotARequest, "The body did not arrive in whole. Send it again.").Wrap(err)
+	}
+	return body, refusal
+}
+
+// readAll reads from until EOF. It refuses more than the limit of buffer, and more than usualBody
+// while there is no place for a large body.
+func (s *server) readAll(from io.Reader, buffer *requestBody) ([]byte, *fault.Error, error) {
+	b := (*buffer.buffer)[:0]
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := from.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		*buffer.buffer = b
+		switch {
+		case int64(len(b)) > buffer.limit:
+			return nil, buffer.tooLarge(), nil
+		case len(b) > usualBody && !buffer.takePlace(s.largeBodies):
+			f := fault.New(fault.UpstreamFailed, "The gateway reads as many bodies of more than %d bytes as it has "+
+				"memory for. Nothing was charged; send it again in a second, or in smaller requests.", usualBody)
+			f.RetryAfter = retryBody
+			return nil, f, nil
+		case errors.Is(err, io.EOF):
+			return b, nil, nil
+		case err != nil:
+			return nil, nil, err
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package rpc_test
+
+import (
+	"bytes"
+	"io"
+	"math/big"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/crypto/kzg4844"
+	"github.com/holiman/uint256"
+
+	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+func TestSubmission_TakesATransactionWithSixBlobs(t *testing.T) {
+	t.Parallel()
+	g := apitest.Setup(t, func(o *apitest.Options) { o.MaxBody = 4 << 20 })
+	const blobs = 6
+	key, err := crypto.GenerateKey()
+	g.Must(err)
+	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(1)), &types.BlobTx{
+		ChainID: uint256.NewInt(1), Gas: 21_000, GasFeeCap: uint256.NewInt(1), BlobFeeCap: uint256.NewInt(1),
+		Sidecar: types.NewBlobTxSidecar(types.BlobSidecarVersion1, make([]kzg4844.Blob, blobs),
+			make([]kzg4844.Commitment, blobs), make([]kzg4844.Proof, blobs*kzg4844.CellProofsPerBlob)),
+	})
+	g.Must(err)
+	raw, err := tx.MarshalBinary()
+	g.Must(err)
+	sent := list(hexutil.Bytes(raw))
+	g.All(func(x *testkit.Exchange) {
+		if !bytes.Equal(x.Request.Params, []byte(sent)) {
+			t.Errorf("%d bytes of parameters arrived changed, %d were sent", len(x.Request.Params), len(sent))
+		}
+		testkit.Reset()(x)
+	})
+	data := g.RPC(g.Unlimited(), chain.EthMainnet, apitest.Call("eth_sendRawTransaction", sent)).Refused(
+		http.StatusConflict, -32017)
+	if data["transaction_hash"] != tx.Hash().Hex() {
+		t.Errorf("the hash is %v, want %s", data["transaction_hash"], tx.Hash())
+	}
+}
+
+func TestRequests_LargeBodiesAreReadAFewAtATime(t *testing.T) {
+	t.Parallel()
+	g := apitest.Setup(t, func(o *apitest.Options) { o.MaxBody = 32 << 20 }) // two at a time
+	key := g.Unlimited()
+	large := apitest.Call("eth_call", `["`+strings.Repeat("0", 2<<20)+`"]`)
+	answered := make(chan int, 2)
+	var rest []*io.PipeWriter
+	for range 2 {
+		body, w := io.Pipe()
+		rest = append(rest, w)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/rpc/eth_mainnet", body)
+		g.Must(err)
+		req.Header.Set("Authorization", "Bearer "+key)
+		go func() { answered <- g.Send(req).Status }()
+		_, err = w.Write([]byte(large[:len(large)-1]))
+		g.Must(err)
+	}
+	var refused apitest.Answer
+	testkit.Eventually(t, apitest.Timeout, func() bool {
+		refused = g.RPC(key, chain.EthMainnet, large)
+		return refused.Status != http.StatusOK
+	}, "a third large body is refused")
+	refused.Refused(http.StatusBadGateway, -32022)
+	if got := refused.Header.Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After is %q, want 1", got)
+	}
+	g.Eth(key, "eth_call").Result() // others are served
+	for _, w := range rest {
+		_, err := w.Write([]byte(large[len(large)-1:]))
+		g.Must(err)
+		g.Must(w.Close())
+	}
+	for range 2 {
+		if status := <-answered; status != http.StatusOK {
+			t.Errorf("a large body that had a place is answered HTTP %d", status)
+		}
+	}
+	testkit.Eventually(t, apitest.Timeout, func() bool {
+		return g.RPC(key, chain.EthMainnet, large).Status == http.StatusOK
+	}, "the places are free again")
+}

@@ -1,0 +1,105 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+)
+
+// How long eth_sendRawTransactionSync waits for a receipt unless its caller says otherwise, as
+// go-ethereum does, and the pauses between two looks for it.
+const (
+	defaultWait = 20 * time.Second
+	firstPause  = 100 * time.Millisecond
+	maxPause    = time.Second
+)
+
+// submit posts a transaction to exactly one upstream. A method that waits is posted as
+// eth_sendRawTransaction, and answered with the receipt once there is one.
+func (r *Relay) submit(client context.Context, c *call, ask *upstream.Request) (*upstream.Answer, *fault.Error) {
+	on := c.envelope.Chain
+	if !c.method.Waits {
+		answer, failure := on.Submit(r.bounded(client, c), ask)
+		return answer, withSubmission(on, ask.Params, failure)
+	}
+	var wait time.Duration
+	ask.Method = []byte("eth_sendRawTransaction")
+	ask.Params, wait = chain.SyncParams(ask.Params)
+	answer, failure := on.Submit(r.bounded(client, c), ask)
+	if failure != nil || answer.Error != nil {
+		return answer, withSubmission(on, ask.Params, failure)
+	}
+	_, hash := on.SubmissionID(ask.Params)
+	if hash == "" {
+		return answer, nil // the node's hash of a transaction that the gateway cannot read
+	}
+	answer.Release()
+	return r.awaitReceipt(client, c, ask, hash, wait), nil
+}
+
+// awaitReceipt looks for the receipt of the transaction that ask submitted, until wait is over, or
+// the call's time, or its client left. Then the answer is EIP-7966's error 4. The looks are part of
+// the submission: they are not charged.
+func (r *Relay) awaitReceipt(client context.Context, c *call, ask *upstream.Request,
+	hash string, wait time.Duration,
+) *upstream.Answer {
+	if wait == 0 {
+		wait = defaultWait
+	}
+	sent := r.Now()
+	until := sent.Add(wait)
+	if end := c.started.Add(r.Timeout); end.Before(until) {
+		until = end
+	}
+	look := upstream.Request{
+		Method: []byte("eth_getTransactionReceipt"), Params: fmt.Appendf(nil, `["%s"]`, hash),
+		Supply: ask.Supply, Tier: ask.Tier, Links: ask.Links, MaxAnswer: ask.MaxAnswer,
+	}
+	ctx := upstream.WithDeadline(client, until, r.Now)
+	for pause := firstPause; ; pause = min(pause*3/2, maxPause) {
+		answer, failure := c.envelope.Chain.Read(ctx, &look)
+		ask.Asked.Cost += look.Asked.Cost
+		if failure == nil {
+			if answer.Error == nil && string(answer.Result) != "null" {
+				return answer
+			}
+			answer.Release()
+		}
+		left := until.Sub(r.Now())
+		if left <= 0 || !sleep(client, min(pause, left)) {
+			break
+		}
+	}
+	return &upstream.Answer{Error: fmt.Appendf(nil, `{"code":4,"message":"The transaction was sent, but was not `+
+		`included within %s. It may still be. Look it up by the hash in data before you sign another.","data":"%s"}`,
+		r.Now().Sub(sent).Round(time.Millisecond), hash)}
+}
+
+// sleep returns false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// withSubmission adds what the sender needs to look up a transaction whose outcome is unknown.
+func withSubmission(on *upstream.Chain, params []byte, f *fault.Error) *fault.Error {
+	if f == nil || f.Reason != fault.OutcomeUnknown {
+		return f
+	}
+	if field, value := on.SubmissionID(params); value != "" {
+		f = f.With(field, value)
+	}
+	return f.With("rule",
+		"Look the transaction up before signing again. Re-sending the identical signed bytes is safe; a new "+
+			"signature on the same nonce is not.")
+}
