@@ -348,13 +348,18 @@ type heavyGroup struct {
 // heavy lists the methods of the heavy class, by namespace.
 func heavy() []heavyGroup {
 	var groups []heavyGroup
-	at := map[string]int{}
+	at, mixed := map[string]int{}, map[string]bool{}
+	for _, m := range methods() {
+		if space, _, ok := strings.Cut(m.Name, "_"); ok && m.Class != chain.Heavy {
+			mixed[space] = true
+		}
+	}
 	for _, m := range methods() {
 		if m.Class != chain.Heavy {
 			continue
 		}
 		name, key := m.Name, fmt.Sprintf("%s/%d", m.Name, m.Weight)
-		if space, _, ok := strings.Cut(m.Name, "_"); ok && space != "eth" {
+		if space, _, ok := strings.Cut(m.Name, "_"); ok && !mixed[space] {
 			name, key = space+"_*", fmt.Sprintf("%s/%d", space, m.Weight)
 		}
 		if _, known := at[key]; !known {
