@@ -12,8 +12,8 @@ import (
 )
 
 // Bodies of more than usualBody bytes are transactions with blobs, or very large batches. The
-// process reads only so many of them at a time that they hold largeBodies bytes at most, and only from
-// callers with a key or a credential.
+// process reads only so many of them at a time that they hold largeBodies bytes at most, and only
+// from callers with a key or a credential.
 const (
 	usualBody   = 1 << 20
 	largeBodies = 64 << 20

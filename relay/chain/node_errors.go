@@ -22,8 +22,8 @@ func NodeErrors(code int) []NodeError {
 	return found
 }
 
-// nodeErrors are from EIP-1474, EIP-7966, eth_simulateV1 (ethereum/execution-apis) and Solana's nodes
-// (solana-rpc-client-api, custom_error).
+// nodeErrors are from EIP-1474, EIP-7966, eth_simulateV1 (ethereum/execution-apis) and Solana's
+// nodes (solana-rpc-client-api, custom_error).
 var nodeErrors = []NodeError{
 	{
 		3, EVM, "Execution reverted",

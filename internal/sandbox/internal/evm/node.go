@@ -255,7 +255,9 @@ func newRPC(backend *eth.Ethereum, more ...rpc.API) (*rpc.Server, error) {
 		rpc.API{Namespace: "web3", Service: web3{}},
 	)
 	apis = append(apis, more...)
-	served := map[string]bool{"eth": true, "net": true, "web3": true, "debug": true, "txpool": true, dataNamespace: true}
+	served := map[string]bool{
+		"eth": true, "net": true, "web3": true, "debug": true, "txpool": true, dataNamespace: true,
+	}
 	for _, api := range apis {
 		if !served[api.Namespace] {
 			continue
