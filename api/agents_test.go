@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -26,10 +27,10 @@ func TestTools_ListedInDocumentsAreTheServers(t *testing.T) {
 			t.Errorf("%s (without a key: %t) is not where it belongs", tool.Name, tool.KeyFree)
 		}
 	}
-	if len(g.Tools) == 0 || strings.Count(page, "<tr><th scope=\"row\"><code>") != len(g.Tools) ||
-		!strings.Contains(page, fmt.Sprintf(": %d tools for", len(g.Tools))) {
-		t.Error("the page lists other tools, or counts them otherwise")
-	}
+	in := expect.In(t, "the page lists other tools, or counts them otherwise")
+	expect.NotEmpty(in, g.Tools)
+	expect.Equal(in, strings.Count(page, "<tr><th scope=\"row\"><code>"), len(g.Tools), page)
+	expect.Contains(in, page, fmt.Sprintf(": %d tools for", len(g.Tools)))
 	named := func(free bool) string {
 		var names []string
 		for _, tool := range g.Tools {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -17,11 +18,13 @@ func TestCORS_PreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {
 		a := g.Ask(http.MethodOptions, path, "", "", "Origin", "https://dapp.example", "Access-Control-Request-Method",
 			"POST", "Access-Control-Request-Headers", "authorization,content-type,solana-client,x-route-tier")
 		h := a.Header
-		if a.Status != http.StatusNoContent || a.Body != "" || h.Get("Access-Control-Allow-Origin") != "*" ||
-			h.Get("Access-Control-Allow-Methods") != "POST" || h.Get("Access-Control-Max-Age") == "" ||
-			h.Get("Access-Control-Allow-Credentials") != "" {
-			t.Errorf("%s: HTTP %d %v %s", path, a.Status, h, a.Body)
-		}
+		in := expect.In(t, "%s", path)
+		expect.Equal(in, a.Status, http.StatusNoContent)
+		expect.Equal(in, a.Body, "")
+		expect.Equal(in, h.Get("Access-Control-Allow-Origin"), "*")
+		expect.Equal(in, h.Get("Access-Control-Allow-Methods"), "POST")
+		expect.NotEqual(in, h.Get("Access-Control-Max-Age"), "")
+		expect.Equal(in, h.Get("Access-Control-Allow-Credentials"), "")
 		allowed := "," + strings.ToLower(strings.ReplaceAll(h.Get("Access-Control-Allow-Headers"), " ", "")) + ","
 		for _, name := range []string{
 			"authorization", "content-type", "content-encoding", "x-route-tier", "x-payment", "solana-client", "*",
@@ -45,19 +48,18 @@ func TestCORS_OtherOriginsMayReadTheMenuWithoutCredentials(t *testing.T) {
 			"read":    g.Ask(http.MethodGet, path, "", "", "Origin", origin),
 			"refused": g.Ask(http.MethodPost, path, "", "{}", "Origin", origin),
 		} {
-			if a.Header.Get("Access-Control-Allow-Origin") != "*" ||
-				a.Header.Get("Access-Control-Allow-Credentials") != "" ||
-				!strings.Contains(a.Header.Get("Access-Control-Expose-Headers"), "X-Request-Id") {
-				t.Errorf("%s, %s: HTTP %d %v", path, what, a.Status, a.Header)
-			}
+			in := expect.In(t, "%s, %s: HTTP %d", path, what, a.Status)
+			expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
+			expect.Equal(in, a.Header.Get("Access-Control-Allow-Credentials"), "")
+			expect.Contains(in, a.Header.Get("Access-Control-Expose-Headers"), "X-Request-Id")
 		}
 		a := g.Ask(http.MethodOptions, path, "", "", "Origin", origin, "Access-Control-Request-Method", "GET",
 			"Access-Control-Request-Headers", "accept-payment")
-		if a.Status != http.StatusNoContent || a.Header.Get("Access-Control-Allow-Origin") != "*" ||
-			a.Header.Get("Access-Control-Allow-Methods") != "GET" ||
-			a.Header.Get("Access-Control-Allow-Credentials") != "" {
-			t.Errorf("%s, preflight: HTTP %d %v", path, a.Status, a.Header)
-		}
+		in := expect.In(t, "%s, preflight", path)
+		expect.Equal(in, a.Status, http.StatusNoContent)
+		expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
+		expect.Equal(in, a.Header.Get("Access-Control-Allow-Methods"), "GET")
+		expect.Equal(in, a.Header.Get("Access-Control-Allow-Credentials"), "")
 	}
 	// payers are not for other pages to read
 	for _, path := range []string{"/x402/redeem", "/x402/receipts/0x" + strings.Repeat("0", 64)} {

@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/api/internal/openapi"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -42,15 +44,16 @@ func TestDocs_AreReadWithoutAKeyAndMayBeCached(t *testing.T) {
 	} {
 		a := read(g, path)
 		tag := a.Header.Get("ETag")
-		if a.Header.Get("Content-Type") != media+"; charset=utf-8" || tag == "" ||
-			!strings.HasPrefix(a.Header.Get("Cache-Control"), "public, max-age=") {
-			t.Errorf("%s comes with %v", path, a.Header)
-		}
+		in := expect.In(t, "%s", path)
+		expect.Equal(in, a.Header.Get("Content-Type"), media+"; charset=utf-8")
+		expect.NotEqual(in, tag, "")
+		expect.HasPrefix(in, a.Header.Get("Cache-Control"), "public, max-age=")
 		head := g.Ask(http.MethodHead, path, "", "")
-		if head.Status != http.StatusOK || head.Body != "" || head.Header.Get("ETag") != tag ||
-			head.Header.Get("Content-Type") != a.Header.Get("Content-Type") {
-			t.Errorf("HEAD %s is HTTP %d with %v", path, head.Status, head.Header)
-		}
+		in = expect.In(t, "HEAD %s", path)
+		expect.Equal(in, head.Status, http.StatusOK)
+		expect.Equal(in, head.Body, "")
+		expect.Equal(in, head.Header.Get("ETag"), tag)
+		expect.Equal(in, head.Header.Get("Content-Type"), a.Header.Get("Content-Type"))
 		if same := g.Ask(http.MethodGet, path, "", "", "If-None-Match",
 			`"other", `+tag); same.Status != http.StatusNotModified || same.Body != "" {
 			t.Errorf("%s with its own tag is HTTP %d with %d bytes", path, same.Status, len(same.Body))
@@ -80,10 +83,10 @@ func TestDocs_PagesLoadNothingFromElsewhere(t *testing.T) {
 	for _, path := range paths {
 		a := read(g, path)
 		policy := a.Header.Get("Content-Security-Policy")
-		if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") ||
-			strings.Contains(policy, "unsafe") {
-			t.Errorf("%s has the policy %q", path, policy)
-		}
+		in := expect.In(t, "%s has the policy", path)
+		expect.Contains(in, policy, "default-src 'none'")
+		expect.Contains(in, policy, "frame-ancestors 'none'")
+		expect.NotContains(in, policy, "unsafe")
 		if a.Header.Get("X-Content-Type-Options") != "nosniff" || a.Header.Get("Referrer-Policy") == "" {
 			t.Errorf("%s comes with %v", path, a.Header)
 		}
@@ -108,10 +111,10 @@ func TestDocs_PagesLoadNothingFromElsewhere(t *testing.T) {
 			// them.
 			asset := httptest.NewRecorder()
 			g.Handler.ServeHTTP(asset, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m[1], http.NoBody))
-			if asset.Code != http.StatusOK || asset.Body.Len() == 0 ||
-				asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
-				t.Errorf("%s is HTTP %d with %d bytes and %v", m[1], asset.Code, asset.Body.Len(), asset.Header())
-			}
+			in := expect.In(t, "%s", m[1])
+			expect.Equal(in, asset.Code, http.StatusOK)
+			expect.NotEqual(in, asset.Body.Len(), 0)
+			expect.Equal(in, asset.Header().Get("Cache-Control"), "public, max-age=31536000, immutable")
 		}
 	}
 	g.Ask(http.MethodGet, "/docs/assets/docs.000000000000.js", "", "").Refused(http.StatusNotFound, -32600)
@@ -135,10 +138,9 @@ func TestOpenAPI_EveryRouteOfTheDocumentIsServed(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t)
 	document := served(g)
-	if document.Info.Version != openapi.Version || len(document.Servers) != 1 ||
-		document.Servers[0].URL != "https://gateway.example" {
-		t.Errorf("version %q, servers %v", document.Info.Version, document.Servers)
-	}
+	expect.Equal(t, document.Info.Version, openapi.Version)
+	require.Len(t, document.Servers, 1)
+	expect.Equal(t, document.Servers[0].URL, "https://gateway.example")
 	routes := 0
 	for path, methods := range document.Paths {
 		for method, op := range methods {

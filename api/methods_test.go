@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -29,19 +31,21 @@ func TestCatalog_ListsWhatIsServedWithoutAKey(t *testing.T) {
 		}
 	}
 	g.Must(json.NewDecoder(resp.Body).Decode(&catalog))
-	if resp.StatusCode != http.StatusOK || catalog.Contact != apitest.Links.Contact || len(catalog.Chains) != 2 {
-		t.Fatalf("%d %+v", resp.StatusCode, catalog)
-	}
+	require.Equal(t, resp.StatusCode, http.StatusOK)
+	require.Equal(t, catalog.Contact, apitest.Links.Contact)
+	require.Len(t, catalog.Chains, 2)
 	for _, listed := range catalog.Chains {
 		served, _ := chain.Lookup(string(listed.Chain))
 		if len(listed.Methods) != len(served.Methods()) {
 			t.Errorf("%s: %d of %d methods", listed.Chain, len(listed.Methods), len(served.Methods()))
 		}
 		for _, m := range listed.Methods {
-			if want, ok := served.Method([]byte(m.Name)); !ok || m.Units != want.Weight || m.Write != want.Write ||
-				m.Class != string(want.Class) {
-				t.Errorf("%s: %+v", listed.Chain, m)
-			}
+			want, ok := served.Method([]byte(m.Name))
+			in := expect.In(t, "%s", listed.Chain)
+			require.True(in, ok)
+			expect.Equal(in, m.Units, want.Weight)
+			expect.Equal(in, m.Write, want.Write)
+			expect.Equal(in, m.Class, string(want.Class))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // somePages fakes the pages of a receipt, the status, GET /keys, GET /overview, POST /settings and
@@ -76,10 +77,9 @@ func TestPages_HaveThePathsThatNoRouteHas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.StatusCode != c.status || (string(text) == "a page") != c.page ||
-				got.Header.Get("X-Request-Id") == "" {
-				t.Errorf("it answers %d: %s", got.StatusCode, text)
-			}
+			expect.Equal(t, got.StatusCode, c.status)
+			expect.Equal(t, string(text) == "a page", c.page)
+			expect.NotEqual(t, got.Header.Get("X-Request-Id"), "")
 			if c.page && got.Header.Get("Allow") != "" {
 				t.Error("a page names the methods of a route")
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -63,10 +65,11 @@ func TestServerJSON_IsValidAndNamesOneRemote(t *testing.T) {
 	if told.Name != "example.gateway/chain-access-gateway" || told.Version != service.InterfaceVersion {
 		t.Errorf("it is %s %s", told.Name, told.Version)
 	}
-	if len(told.Remotes) != 1 || told.Remotes[0].Type != "streamable-http" ||
-		told.Remotes[0].URL != "https://gateway.example/mcp" || told.Packages != nil {
-		t.Errorf("it is reached by %+v, %v", told.Remotes, told.Packages)
-	}
+	in := expect.In(t, "it is reached")
+	require.Len(in, told.Remotes, 1)
+	expect.Equal(in, told.Remotes[0].Type, "streamable-http")
+	expect.Equal(in, told.Remotes[0].URL, "https://gateway.example/mcp")
+	expect.Nil(in, told.Packages)
 	if told.WebsiteURL != "https://gateway.example/docs/agents" {
 		t.Errorf("it leads to %s", told.WebsiteURL)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
 )
@@ -18,9 +20,10 @@ func TestStatus_IsReadWithoutAKey(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.Body), &s); err != nil || a.Status != http.StatusOK {
 		t.Fatalf("HTTP %d, %v: %.200s", a.Status, err, a.Body)
 	}
-	if len(s.Chains) == 0 || !s.Recorded || len(s.Chains[0].Days) != service.StatusDays || s.State == chain.Unknown {
-		t.Errorf("the status is %+v", s)
-	}
+	require.NotEmpty(t, s.Chains)
+	expect.True(t, s.Recorded)
+	expect.Len(t, s.Chains[0].Days, service.StatusDays)
+	expect.NotEqual(t, s.State, chain.Unknown)
 	if a := g.Ask(http.MethodPost, "/status.json", "", "{}"); a.Status != http.StatusMethodNotAllowed {
 		t.Errorf("a POST is HTTP %d", a.Status)
 	}

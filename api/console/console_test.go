@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -190,10 +191,11 @@ func TestPages_SuspendedAccountSeesWhyEverywhere(t *testing.T) {
 		"/overview", "/usage", "/keys", "/keys/" + consoletest.KeyOne, "/agents",
 		"/settings",
 	} {
-		if got := b.Get(path); got.Status != http.StatusOK || !strings.Contains(got.Body, "An invoice was not paid.") ||
-			!strings.Contains(got.Body, "-32009") {
-			t.Errorf("%s answers %d and does not say why the account is suspended", path, got.Status)
-		}
+		got := b.Get(path)
+		in := expect.In(t, "%s", path)
+		expect.Equal(in, got.Status, http.StatusOK)
+		expect.Contains(in, got.Body, "An invoice was not paid.")
+		expect.Contains(in, got.Body, "-32009")
 	}
 	if got := b.Post("/keys/"+consoletest.KeyOne+"/revoke", nil); got.Status != http.StatusForbidden ||
 		!strings.Contains(got.Body, "An invoice was not paid.") {
@@ -214,10 +216,10 @@ func TestPages_MembersAreToldThatAnOwnerMustAct(t *testing.T) {
 	h.Refusal = fault.New(fault.WrongKindOfKey, "Only owners of the account may do this.")
 	b := consoletest.SignedIn(t, h, register)
 	got := b.Post("/settings/invitations", url.Values{"email": {"new@studio-north.example"}, "role": {view.RoleMember}})
-	if got.Status != http.StatusForbidden || !strings.Contains(got.Body, "Only for owners") ||
-		!strings.Contains(got.Body, `href="/settings#people"`) || strings.Contains(got.Body, "kind of key") {
-		t.Errorf("it answers %d: %s", got.Status, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusForbidden)
+	expect.Contains(t, got.Body, "Only for owners")
+	expect.Contains(t, got.Body, `href="/settings#people"`)
+	expect.NotContains(t, got.Body, "kind of key")
 	for _, path := range []string{
 		"/billing/buy?item=pack_s", "/billing/cancel", "/billing/change?item=growth_monthly",
 	} {
@@ -245,10 +247,9 @@ func TestPages_RefusalsShowCodeRequestAndSupport(t *testing.T) {
 		t.Errorf("it answers %d: %s", got.Status, got.Body)
 	}
 	card := view.RefusalCard(h.Refusal, "019a9f2e")
-	if card.Request != "019a9f2e" || card.Links[0].To != "/docs/errors/-32029" ||
-		card.Links[1].To != "/support/new?request_id=019a9f2e" {
-		t.Errorf("the card is %+v", card)
-	}
+	expect.Equal(t, card.Request, "019a9f2e")
+	expect.Equal(t, card.Links[0].To, "/docs/errors/-32029")
+	expect.Equal(t, card.Links[1].To, "/support/new?request_id=019a9f2e")
 }
 
 func TestFlashMessages_AreShownOnceAndCannotBeForged(t *testing.T) {
@@ -291,10 +292,10 @@ func TestDestructiveChanges_AreConfirmedWithWhatStops(t *testing.T) {
 	} {
 		b, before := consoletest.SignedIn(t, h, register), h.ChangeCount()
 		text := b.Get(path).Body
-		if !strings.Contains(text, want) || !strings.Contains(text, "What stops") ||
-			!strings.Contains(text, `action="`+path+`"`) {
-			t.Errorf("%s does not ask %q", path, want)
-		}
+		in := expect.In(t, "%s does not ask", path)
+		expect.Contains(in, text, want)
+		expect.Contains(in, text, "What stops")
+		expect.Contains(in, text, `action="`+path+`"`)
 		if h.ChangeCount() != before {
 			t.Errorf("asking at %s changed something", path)
 		}

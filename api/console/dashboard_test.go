@@ -17,6 +17,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestResponses_CarryTheSecurityHeaders(t *testing.T) {
@@ -107,14 +109,19 @@ func visited(t *testing.T, p *site.Site) (cookie *http.Cookie, token string) {
 func TestCookies_VisitorsIsBoundToTheHostOverHTTPS(t *testing.T) {
 	t.Parallel()
 	c, _ := visited(t, consoletest.NewSite(t, "https://gateway.example", consoletest.NewOperations().Calls(), register))
-	if c.Name != "__Host-visitor" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" ||
-		c.Domain != "" {
-		t.Errorf("over https the cookie is %+v", c)
-	}
+	in := expect.In(t, "over https the cookie")
+	expect.Equal(in, c.Name, "__Host-visitor")
+	expect.True(in, c.Secure)
+	expect.True(in, c.HttpOnly)
+	expect.Equal(in, c.SameSite, http.SameSiteLaxMode)
+	expect.Equal(in, c.Path, "/")
+	expect.Equal(in, c.Domain, "")
 	c, _ = visited(t, consoletest.NewSite(t, "http://localhost:8080", consoletest.NewOperations().Calls(), register))
-	if c.Name != "visitor" || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
-		t.Errorf("over http the cookie is %+v", c)
-	}
+	in = expect.In(t, "over http the cookie")
+	expect.Equal(in, c.Name, "visitor")
+	expect.False(in, c.Secure)
+	expect.True(in, c.HttpOnly)
+	expect.Equal(in, c.SameSite, http.SameSiteLaxMode)
 }
 
 func TestPages_AreCompressedAndTheirTokensNeverRepeat(t *testing.T) {
@@ -129,19 +136,18 @@ func TestPages_AreCompressedAndTheirTokensNeverRepeat(t *testing.T) {
 		small := consoletest.Send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{
 			"Cookie": carried, "Accept-Encoding": "gzip",
 		})
-		if plain.Header.Get("Content-Encoding") != "" || small.Header.Get("Content-Encoding") != "gzip" ||
-			!slices.Contains(small.Header.Values("Vary"), "Accept-Encoding") {
-			t.Fatalf("plain: %v, small: %v", plain.Header, small.Header)
-		}
+		in := expect.In(t, "plain")
+		require.Equal(in, plain.Header.Get("Content-Encoding"), "")
+		require.Equal(in, small.Header.Get("Content-Encoding"), "gzip")
+		require.True(in, slices.Contains(small.Header.Values("Vary"), "Accept-Encoding"))
 		z, err := gzip.NewReader(strings.NewReader(small.Body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(z)
-		if err != nil || len(small.Body) >= len(body) ||
-			small.Header.Get("Content-Length") != strconv.Itoa(len(small.Body)) {
-			t.Fatalf("%d bytes of %d, %v", len(small.Body), len(body), err)
-		}
+		require.NoError(t, err)
+		require.Less(t, len(small.Body), len(body), small.Body)
+		require.Equal(t, small.Header.Get("Content-Length"), strconv.Itoa(len(small.Body)))
 		for _, page := range []string{plain.Body, string(body)} {
 			token := tokenIn.FindStringSubmatch(page)
 			if token == nil || seen[token[1]] {
@@ -325,9 +331,10 @@ func TestTheme_DocumentsSwitchWithoutATokenButFromThisSiteOnly(t *testing.T) {
 		r := consoletest.Send(t, p, http.MethodPost, "/docs/theme", url.Values{"theme": {c.theme}, "back": {c.back}},
 			c.header)
 		kept := strings.Contains(strings.Join(r.Header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
-		if r.Status != c.want || r.Header.Get("Location") != c.to || kept != (c.want == http.StatusSeeOther) {
-			t.Errorf("%s: it answers %d, leads to %q (kept: %t)", name, r.Status, r.Header.Get("Location"), kept)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, r.Status, c.want)
+		expect.Equal(in, r.Header.Get("Location"), c.to)
+		expect.Equal(in, kept, c.want == http.StatusSeeOther)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -65,10 +66,10 @@ func TestTicket_FormReusedWithOtherTextIsShownAsNew(t *testing.T) {
 			"form: this id was sent before and said something else, which was done.")
 		typed.Set("form", consoletest.KeyTwo)
 		got := consoletest.SignedIn(t, h, register).Post(path, typed)
-		if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "my words</textarea>") ||
-			!strings.Contains(got.Body, "was already sent once") {
-			t.Errorf("%s answers %d: %s", path, got.Status, got.Body)
-		}
+		in := expect.In(t, "%s", path)
+		expect.Equal(in, got.Status, http.StatusUnprocessableEntity)
+		expect.Contains(in, got.Body, "my words</textarea>")
+		expect.Contains(in, got.Body, "was already sent once")
 		if strings.Contains(got.Body, consoletest.KeyTwo) || !strings.Contains(got.Body, `name="form" value="`) {
 			t.Errorf("%s shows the form that was used up", path)
 		}

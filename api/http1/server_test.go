@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/api/http1"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -27,9 +28,12 @@ func TestRequests_PlainStayOnTheLaneAndAreAnsweredInOrder(t *testing.T) {
 	c := b.dial(t)
 	for _, body := range []string{"one", "", strings.Repeat("x", 10_000), "two"} {
 		got := c.send(post(body)).answer()
-		if got.body != body || got.status != http.StatusOK || got.closes || got.header.Get("Date") == "" ||
-			(len(body) < 8<<10 && got.length != int64(len(body))) {
-			t.Fatalf("%d bytes: %v", len(body), got)
+		require.Equal(t, got.body, body)
+		require.Equal(t, got.status, http.StatusOK)
+		require.False(t, got.closes)
+		require.NotEqual(t, got.header.Get("Date"), "")
+		if len(body) < 8<<10 {
+			require.Equal(t, got.length, int64(len(body)))
 		}
 	}
 	c.send(post("a") + post("b") + post("c")[:30])
@@ -217,10 +221,10 @@ func TestAnswers_AreFramedByLengthOrInChunks(t *testing.T) {
 			c := b.dial(t)
 			for range 2 { // the second must not see anything of the first
 				got := c.send(post("q")).answer()
-				if got.body != string(row.want) || got.length != row.length || got.status != row.status ||
-					got.header.Get("Set-Cookie") != "" {
-					t.Fatalf("%d, %d bytes, length %d, %v", got.status, len(got.body), got.length, got.header)
-				}
+				require.Equal(t, got.body, string(row.want))
+				require.Equal(t, got.length, row.length)
+				require.Equal(t, got.status, row.status)
+				require.Equal(t, got.header.Get("Set-Cookie"), "")
 			}
 			b.count(t, 2, 0)
 		})

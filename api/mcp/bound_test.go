@@ -4,6 +4,9 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestHandshakes_AreBoundedForEachNetwork(t *testing.T) {
@@ -17,10 +20,11 @@ func TestHandshakes_AreBoundedForEachNetwork(t *testing.T) {
 		}
 	}
 	refusal := g.admit(one)
-	if refusal == nil || refusal.RetryAfter != time.Second || refusal.Window == nil ||
-		refusal.Window.Limit != greetingsPerSecond {
-		t.Errorf("one greeting more than a burst: %+v", refusal)
-	}
+	in := expect.In(t, "one greeting more than a burst")
+	require.NotNil(in, refusal)
+	expect.Equal(in, refusal.RetryAfter, time.Second)
+	require.NotNil(in, refusal.Window)
+	expect.Equal(in, refusal.Window.Limit, greetingsPerSecond)
 	if refusal := g.admit(other); refusal != nil {
 		t.Errorf("another network is refused: %v", refusal)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -37,9 +38,10 @@ func TestTools_AreDescribedForWhoMustChoose(t *testing.T) {
 	// Words that look like tool names but are parameters or fields.
 	others := []string{"verify_signature", "claim_code"}
 	for _, tool := range tools {
-		if !snake.MatchString(tool.name) || len(tool.name) > 64 || tool.title == "" {
-			t.Errorf("%q titled %q", tool.name, tool.title)
-		}
+		in := expect.In(t, "%q", tool.name)
+		expect.True(in, snake.MatchString(tool.name), tool.name)
+		expect.AtMost(in, len(tool.name), 64, tool.name)
+		expect.NotEqual(in, tool.title, "")
 		a := tool.about
 		for part, text := range map[string]string{
 			"purpose": a.Purpose, "use": a.Use, "instead": a.Instead, "cost": a.Cost, "limits": a.Limits,

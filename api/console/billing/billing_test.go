@@ -15,6 +15,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
 )
@@ -217,11 +219,11 @@ func TestBillingPage_PurchaseIsConfirmedAndLeadsToThePaymentPage(t *testing.T) {
 	if in := consoletest.LastChange[service.StartCheckoutInput](t, h); in.Item != "pack_m" || in.Country != "US" {
 		t.Errorf("it bought %+v", in)
 	}
-	if got.Status != http.StatusOK || got.Header.Get("Refresh") != "0; url="+consoletest.CheckoutURL ||
-		!strings.Contains(got.Body, html.EscapeString(consoletest.CheckoutURL)) ||
-		got.Header.Get("Cache-Control") != "no-store" || got.Header.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("it answers %d, %v", got.Status, got.Header)
-	}
+	expect.Equal(t, got.Status, http.StatusOK)
+	expect.Equal(t, got.Header.Get("Refresh"), "0; url="+consoletest.CheckoutURL)
+	expect.Contains(t, got.Body, html.EscapeString(consoletest.CheckoutURL))
+	expect.Equal(t, got.Header.Get("Cache-Control"), "no-store")
+	expect.Equal(t, got.Header.Get("Referrer-Policy"), "no-referrer")
 	if got := b.Get("/billing/buy?item=yacht"); got.Status != http.StatusNotFound {
 		t.Errorf("something that is not on sale answers %d", got.Status)
 	}
@@ -307,10 +309,11 @@ func TestBillingPage_SaysWhatCameOfAPlanChange(t *testing.T) {
 	t.Parallel()
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
-	if got := b.Get("/billing/cancel").Body; !strings.Contains(got, "Cancel the plan?") ||
-		!strings.Contains(got, "What stops") || !strings.Contains(got, "15 Dec 2026") {
-		t.Error("cancelling is not confirmed with what stops")
-	}
+	got := b.Get("/billing/cancel").Body
+	in := expect.In(t, "cancelling is not confirmed with what stops")
+	expect.Contains(in, got, "Cancel the plan?")
+	expect.Contains(in, got, "What stops")
+	expect.Contains(in, got, "15 Dec 2026")
 	for path, want := range map[string]string{
 		"/billing/change": "The new plan is in force.",
 		"/billing/cancel": "It ends with its period. It appears here within a few minutes.",
@@ -331,10 +334,11 @@ func TestBillingPage_RefreshesForAWhileAfterPayment(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
 	path := "/billing/done?checkout=" + consoletest.CheckoutOne
-	if got := b.Get(path); got.Header.Get("Refresh") != "" ||
-		!strings.Contains(got.Body, "what was bought is in force") || !strings.Contains(got.Body, "Scale") {
-		t.Errorf("a paid one says %s", got.Body)
-	}
+	got := b.Get(path)
+	in := expect.In(t, "a paid one")
+	expect.Equal(in, got.Header.Get("Refresh"), "")
+	expect.Contains(in, got.Body, "what was bought is in force")
+	expect.Contains(in, got.Body, "Scale")
 	h.Checkout.State, h.Checkout.Note = checkoutOpen, "No payment is seen yet."
 	for look := range 15 {
 		got := b.Get(path)
@@ -370,16 +374,17 @@ func TestBillingPage_PagesOlderInvoices(t *testing.T) {
 	_, link, found := strings.Cut(b.Get("/billing").Body, `href="/billing?invoices_before=`)
 	link, _, _ = strings.Cut(link, "#")
 	before, err := time.Parse(time.RFC3339Nano, html.UnescapeString(link))
-	if !found || err != nil || !before.Equal(h.Invoices.Invoices[1].CreatedAt) {
-		t.Fatalf("older ones are before %q, %v", link, err)
-	}
+	in := expect.In(t, "older ones")
+	require.True(in, found, link)
+	require.NoError(in, err)
+	require.True(in, before.Equal(h.Invoices.Invoices[1].CreatedAt), before, h.Invoices.Invoices[1].CreatedAt)
 	b.Get("/billing?invoices_before=" + link)
 	if got := b.Get("/billing?invoices_before=x"); got.Status != http.StatusOK {
 		t.Errorf("an address that somebody changed answers %d", got.Status)
 	}
-	if len(asked) != 4 || asked[1].Before != link || asked[3].Before != "" {
-		t.Errorf("asked for %+v", asked)
-	}
+	require.Len(t, asked, 4)
+	expect.Equal(t, asked[1].Before, link)
+	expect.Equal(t, asked[3].Before, "")
 }
 
 func TestBillingPage_AmountsAreReadable(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -195,12 +196,11 @@ func TestStatementPage_StatementsAreListedAndDownloaded(t *testing.T) {
 		t.Errorf("an open one: %q", got)
 	}
 	got := b.Get("/statements/2026-11-01.csv")
-	if got.Status != http.StatusOK || got.Body != "key\r\n" ||
-		got.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" ||
-		got.Header.Get("Content-Disposition") != `attachment; filename="statement-2026-11-01.csv"` ||
-		got.Header.Get("X-Content-Type-Options") != "nosniff" {
-		t.Errorf("the table answers %d, %v, %q", got.Status, got.Header, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusOK)
+	expect.Equal(t, got.Body, "key\r\n")
+	expect.Equal(t, got.Header.Get("Content-Type"), "text/csv; charset=utf-8; header=present")
+	expect.Equal(t, got.Header.Get("Content-Disposition"), `attachment; filename="statement-2026-11-01.csv"`)
+	expect.Equal(t, got.Header.Get("X-Content-Type-Options"), "nosniff")
 }
 
 func TestStatementPage_InvalidPeriodIsNotFound(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
 )
@@ -23,10 +25,9 @@ func TestFirstPage_MakesAKeyWithOneButtonAndShowsItOnce(t *testing.T) {
 	b := consoletest.Visitor(t, h, register)
 	b.Get("/")
 	got := b.Post("/first-key", nil)
-	if got.Status != http.StatusCreated || got.Header.Get("Cache-Control") != "no-store" ||
-		got.Header.Get("Location") != "" {
-		t.Fatalf("it answers %d with %v", got.Status, got.Header)
-	}
+	require.Equal(t, got.Status, http.StatusCreated)
+	require.Equal(t, got.Header.Get("Cache-Control"), "no-store")
+	require.Equal(t, got.Header.Get("Location"), "")
 	consoletest.LastChange[service.GetKeyInput](t, h)
 	page := consoletest.Parse(t, got.Body)
 	if shown := consoletest.Text(consoletest.ByID(t, page, "secret")); shown != consoletest.Plaintext {
@@ -52,10 +53,11 @@ func TestFirstPage_MakesAKeyWithOneButtonAndShowsItOnce(t *testing.T) {
 			t.Errorf("the cookie %s carries the key", name)
 		}
 	}
-	if again := b.Get("/first-key"); again.Status != http.StatusSeeOther || again.Header.Get("Location") != "/" ||
-		h.ChangeCount() != 1 {
-		t.Errorf("the address of the form answers %d, and %d keys were made", again.Status, h.ChangeCount())
-	}
+	again := b.Get("/first-key")
+	in := expect.In(t, "the address of the form")
+	expect.Equal(in, again.Status, http.StatusSeeOther)
+	expect.Equal(in, again.Header.Get("Location"), "/")
+	expect.Equal(in, h.ChangeCount(), 1)
 	if later := b.Get("/"); strings.Contains(later.Body, consoletest.Plaintext) {
 		t.Error("the key is shown again")
 	}
@@ -111,11 +113,11 @@ func TestFirstPage_ShowsChainsPricesAndDoors(t *testing.T) {
 		}
 	}
 	h.StatusRefused = fault.New(fault.RateWindow, "")
-	if got := consoletest.Visitor(t, h, register).Get("/"); got.Status != http.StatusOK ||
-		strings.Contains(got.Body, `id="chains"`) ||
-		!strings.Contains(got.Body, "Make a key") {
-		t.Errorf("while nobody says how chains stand it answers %d", got.Status)
-	}
+	got := consoletest.Visitor(t, h, register).Get("/")
+	in := expect.In(t, "while nobody says how chains stand")
+	expect.Equal(in, got.Status, http.StatusOK)
+	expect.NotContains(in, got.Body, `id="chains"`)
+	expect.Contains(in, got.Body, "Make a key")
 }
 
 func TestPricing_ShowsThePlans(t *testing.T) {
@@ -140,10 +142,11 @@ func TestPricing_ShowsThePlans(t *testing.T) {
 func TestPricing_CalculatorUsesTheVolumeOfTheURL(t *testing.T) {
 	t.Parallel()
 	b := consoletest.Visitor(t, consoletest.NewOperations(), register)
-	if got := b.Get("/pricing?units=5%2C000%2C000"); got.Status != http.StatusOK ||
-		!strings.Contains(got.Body, `value="5,000,000"`) || !strings.Contains(got.Body, "5,000,000 units a month.") {
-		t.Errorf("5,000,000 units answer %d", got.Status)
-	}
+	got := b.Get("/pricing?units=5%2C000%2C000")
+	in := expect.In(t, "5,000,000 units answer")
+	expect.Equal(in, got.Status, http.StatusOK)
+	expect.Contains(in, got.Body, `value="5,000,000"`)
+	expect.Contains(in, got.Body, "5,000,000 units a month.")
 	for typed, words := range map[string]string{
 		"lots": "whole number", "-5": "whole number", "1.5": "whole number",
 		"9000000000000": "at most 1,000,000,000,000", `"><b>`: "whole number",

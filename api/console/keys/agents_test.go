@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -168,9 +169,10 @@ func TestAdoption_AcceptsJSONFromPrograms(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			p.ServeHTTP(w, r)
-			if w.Code != c.status || (refused == nil) != (c.reason == 0) ||
-				refused != nil && refused.Reason != c.reason {
-				t.Errorf("it answers %d, refused %v", w.Code, refused)
+			expect.Equal(t, w.Code, c.status)
+			expect.Equal(t, refused == nil, c.reason == 0)
+			if refused != nil {
+				expect.Equal(t, refused.Reason, c.reason)
 			}
 			if c.status == http.StatusFound && w.Header().Get("Location") != "/agents?adopted="+consoletest.KeyTwo {
 				t.Errorf("it leads to %q", w.Header().Get("Location"))

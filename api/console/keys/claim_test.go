@@ -10,6 +10,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -18,10 +20,9 @@ func TestClaim_TakesTheSignatureOfTheAgentsWallet(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
 	shown := b.Post(pathClaim, url.Values{"name": {"scout"}, addressField: {" " + consoletest.AgentWallet}})
-	if shown.Status != http.StatusOK || !strings.Contains(shown.Body, "gateway.example wants\n&lt;you&gt;") ||
-		!strings.Contains(shown.Body, "10 minutes") {
-		t.Fatalf("the message is shown with %d: %s", shown.Status, shown.Body)
-	}
+	require.Equal(t, shown.Status, http.StatusOK)
+	require.Contains(t, shown.Body, "gateway.example wants\n&lt;you&gt;")
+	require.Contains(t, shown.Body, "10 minutes")
 	if in, want := consoletest.LastChange[service.ClaimAgentStartInput](t, h),
 		(service.ClaimAgentStartInput{Name: "scout", Address: consoletest.AgentWallet}); in != want {
 		t.Errorf("it asks for %+v, want %+v", in, want)
@@ -33,11 +34,11 @@ func TestClaim_TakesTheSignatureOfTheAgentsWallet(t *testing.T) {
 	}
 	made := b.Post(pathClaimSign, signed)
 	in := consoletest.LastChange[service.ClaimAgentInput](t, h)
-	if made.Status != http.StatusCreated || strings.Count(made.Body, consoletest.Plaintext) != 1 ||
-		in.Signature != "0xabcd" ||
-		in.Address != consoletest.AgentWallet || *in.MonthlyRequestCap != 9_000 {
-		t.Errorf("it answers %d to %+v: %s", made.Status, in, made.Body)
-	}
+	expect.Equal(t, made.Status, http.StatusCreated)
+	expect.Equal(t, strings.Count(made.Body, consoletest.Plaintext), 1, made.Body)
+	expect.Equal(t, in.Signature, "0xabcd")
+	expect.Equal(t, in.Address, consoletest.AgentWallet)
+	expect.Equal(t, *in.MonthlyRequestCap, 9_000)
 	signed.Del(capField)
 	b.Post(pathClaimSign, signed)
 	if in := consoletest.LastChange[service.ClaimAgentInput](t, h); in.MonthlyRequestCap != nil {
@@ -60,17 +61,19 @@ func TestClaim_RefusedSignatureKeepsItsMessage(t *testing.T) {
 	} {
 		h.Refusal = fault.New(reason, "Do it again.")
 		got := b.Post(pathClaimSign, signed)
-		if got.Status != want || !strings.Contains(got.Body, "sign &lt;this&gt;") ||
-			!strings.Contains(got.Body, `value="0xabcd"`) || !strings.Contains(got.Body, "Do it again.") {
-			t.Errorf("%s answers %d: %s", reason, got.Status, got.Body)
-		}
+		in := expect.In(t, "%s", reason)
+		expect.Equal(in, got.Status, want)
+		expect.Contains(in, got.Body, "sign &lt;this&gt;")
+		expect.Contains(in, got.Body, `value="0xabcd"`)
+		expect.Contains(in, got.Body, "Do it again.")
 	}
 	h.Refusal = nil
 	signed.Set(capField, "much")
-	if got := b.Post(pathClaimSign, signed); got.Status != http.StatusUnprocessableEntity ||
-		!strings.Contains(got.Body, site.WholeUnits) || h.ChangeCount() != 0 {
-		t.Errorf("a cap that is none answers %d", got.Status)
-	}
+	got := b.Post(pathClaimSign, signed)
+	in := expect.In(t, "a cap that is none")
+	expect.Equal(in, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(in, got.Body, site.WholeUnits)
+	expect.Equal(in, h.ChangeCount(), 0)
 	h.Refusal = fault.New(fault.FieldRefused, "address: takes 0x and 40 hexadecimal digits.").With("field",
 		addressField)
 	if got := b.Post(pathClaim,

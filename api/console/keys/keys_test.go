@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -49,10 +51,10 @@ func TestKeys_MistakesInTheFormKeepWhatWasTyped(t *testing.T) {
 	h := consoletest.NewOperations()
 	got := consoletest.SignedIn(t, h, Register).Post("/keys/new",
 		url.Values{"name": {"indexer <b>"}, "monthly_request_cap": {"much"}})
-	if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, site.WholeUnits) ||
-		!strings.Contains(got.Body, `value="indexer &lt;b&gt;"`) || h.ChangeCount() != 0 {
-		t.Errorf("it answers %d: %s", got.Status, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, got.Body, site.WholeUnits)
+	expect.Contains(t, got.Body, `value="indexer &lt;b&gt;"`)
+	expect.Equal(t, h.ChangeCount(), 0)
 	h.Refusal = fault.New(fault.FieldRefused, "name is empty. Give a name that you will recognise.")
 	got = consoletest.SignedIn(t, h, Register).Post("/keys/new", url.Values{"name": {" "}})
 	if !strings.Contains(got.Body, `id="name-error">name is empty.`) {
@@ -70,11 +72,11 @@ func TestKeys_FencesAreSavedAsTheFormSays(t *testing.T) {
 		"cap.rpc": {"7"},
 	})
 	in := consoletest.LastChange[service.ConfigureKeyInput](t, h)
-	if got.Header.Get("Location") != "/keys/"+consoletest.KeyOne || in.ID != consoletest.KeyOne ||
-		*in.MonthlyRequestCap != 0 ||
-		in.Enabled != nil || (*in.Caps)["rpc"] != 7 {
-		t.Errorf("it answers %d and changes %+v", got.Status, in)
-	}
+	expect.Equal(t, got.Header.Get("Location"), "/keys/"+consoletest.KeyOne)
+	expect.Equal(t, in.ID, consoletest.KeyOne)
+	expect.Equal(t, *in.MonthlyRequestCap, 0)
+	expect.Nil(t, in.Enabled)
+	expect.Equal(t, (*in.Caps)["rpc"], 7)
 	b.Post("/keys/"+consoletest.KeyOne, url.Values{"enabled": {"rpc", "gas"}})
 	if in = consoletest.LastChange[service.ConfigureKeyInput](t, h); !slices.Equal(*in.Enabled,
 		[]string{"rpc", "gas"}) ||
@@ -93,9 +95,11 @@ func TestKeys_FormOmitsServicesThatTheAccountSwitchedOff(t *testing.T) {
 		!slices.Equal(enabled, []string{"rpc", "gas"}) {
 		t.Errorf("it asks for %v, changed: %t", enabled, changed)
 	}
-	if enabled, changed := switched(now, nil); !changed || enabled == nil || len(enabled) != 0 {
-		t.Errorf("with everything off it asks for %v, changed: %t", enabled, changed)
-	}
+	enabled, changed := switched(now, nil)
+	in := expect.In(t, "with everything off it asks")
+	require.True(in, changed)
+	expect.NotNil(in, enabled)
+	expect.Empty(in, enabled)
 	h := consoletest.NewOperations()
 	h.Services[1].Enabled = false
 	if text := consoletest.SignedIn(t, h, Register).Get("/keys/" + consoletest.KeyOne).Body; !strings.Contains(text,
@@ -119,10 +123,10 @@ func TestKeys_RevokedOnesAreShownAndReadOnly(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
 	text := b.Get("/keys/" + consoletest.KeyOld).Body
-	if !strings.Contains(text, "revoked") || strings.Contains(text, "Save limits") ||
-		strings.Contains(text, "Revoke key") {
-		t.Error("a revoked key is offered to be changed")
-	}
+	in := expect.In(t, "a revoked key is offered to be changed")
+	expect.Contains(in, text, "revoked")
+	expect.NotContains(in, text, "Save limits")
+	expect.NotContains(in, text, "Revoke key")
 	if got := b.Get("/keys/" + consoletest.KeyOld + "/revoke"); got.Header.Get("Location") != "/keys/"+
 		consoletest.KeyOld {
 		t.Errorf("revoking it again answers %d", got.Status)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/api/console/view"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/service"
 )
@@ -52,9 +53,10 @@ func TestReceipt_SaysWhatItWaitsFor(t *testing.T) {
 		x402.StageRedeemed:    {Tone: view.Good, Text: "redeemed, not final yet"},
 		x402.StageReorganised: {Tone: view.Bad, Text: "reorganised away"},
 	} {
-		if got := paymentOf(&service.SettledPayment{State: state, Finality: x402.FinalityWaiting},
-			"USDC"); got.Status != want || got.Amounts != nil || got.Units != nil {
-			t.Errorf("%s: %+v", state, got)
-		}
+		got := paymentOf(&service.SettledPayment{State: state, Finality: x402.FinalityWaiting}, "USDC")
+		in := expect.In(t, "%s", state)
+		expect.Equal(in, got.Status, want)
+		expect.Nil(in, got.Amounts)
+		expect.Nil(in, got.Units)
 	}
 }

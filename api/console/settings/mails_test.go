@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -19,17 +21,17 @@ func TestUnsubscribeLink_ShowsAButtonThatStopsTheMail(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.Visitor(t, h, Register)
 	got := b.Get("/unsubscribe?token=tok")
-	if got.Status != http.StatusOK || h.ChangeCount() != 0 || !strings.Contains(got.Body, `value="tok"`) ||
-		!strings.Contains(got.Body, "Stop these mails") ||
-		!strings.Contains(got.Body, "Stop mails about expiring packs") ||
-		got.Header.Get("Referrer-Policy") != "no-referrer" {
-		t.Fatalf("the link answers %d and changed %d: %s", got.Status, h.ChangeCount(), got.Body)
-	}
+	require.Equal(t, got.Status, http.StatusOK)
+	require.Equal(t, h.ChangeCount(), 0)
+	require.Contains(t, got.Body, `value="tok"`)
+	require.Contains(t, got.Body, "Stop these mails")
+	require.Contains(t, got.Body, "Stop mails about expiring packs")
+	require.Equal(t, got.Header.Get("Referrer-Policy"), "no-referrer")
 	got = b.Post("/unsubscribe", url.Values{"token": {"tok"}})
-	if in := consoletest.LastChange[service.UnsubscribeInput](t, h); got.Status != http.StatusOK || in.Token != "tok" ||
-		!strings.Contains(got.Body, "These mails are stopped") {
-		t.Errorf("the button answers %d with %+v: %s", got.Status, in, got.Body)
-	}
+	in := consoletest.LastChange[service.UnsubscribeInput](t, h)
+	expect.Equal(t, got.Status, http.StatusOK)
+	expect.Equal(t, in.Token, "tok")
+	expect.Contains(t, got.Body, "These mails are stopped")
 }
 
 // TestUnsubscribeLink_WorksFromMailProgramsWithoutAPage sends the request of RFC 8058, section 3.2:
@@ -57,10 +59,9 @@ func TestUnsubscribeLink_InvalidOneSaysWhereMailsAreChosen(t *testing.T) {
 	h.Refusal = fault.New(fault.FieldRefused, "This link is not complete.").With("field", "token")
 	b := consoletest.Visitor(t, h, Register)
 	got := b.Post("/unsubscribe?token=x", nil)
-	if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "This link is not complete.") ||
-		!strings.Contains(got.Body, `href="/settings#mails"`) {
-		t.Errorf("it answers %d: %s", got.Status, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, got.Body, "This link is not complete.")
+	expect.Contains(t, got.Body, `href="/settings#mails"`)
 	if got = b.Send(http.MethodPost, "/unsubscribe", url.Values{
 		"token": {strings.Repeat("x", site.MaxFormBytes)},
 	}); got.Status != http.StatusBadRequest {

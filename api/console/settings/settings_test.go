@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -113,10 +114,10 @@ func TestAuditLog_IsPaged(t *testing.T) {
 		t.Fatal("the log has no way to older lines")
 	}
 	last := b.Get(html.UnescapeString(older[1]))
-	if !slices.Equal(asked, []string{"", "77"}) || last.Status != http.StatusOK ||
-		strings.Contains(last.Body, ">Older") || !strings.Contains(last.Body, `href="`+pathAudit+`"`) {
-		t.Errorf("asked for %q, the last page answers %d: %s", asked, last.Status, last.Body)
-	}
+	expect.EqualSlices(t, asked, []string{"", "77"})
+	expect.Equal(t, last.Status, http.StatusOK)
+	expect.NotContains(t, last.Body, ">Older")
+	expect.Contains(t, last.Body, `href="`+pathAudit+`"`)
 }
 
 func TestAuditLog_NamesActorActionAndDifference(t *testing.T) {
@@ -156,9 +157,12 @@ func TestSettings_FormsChangeOnlyWhatTheySay(t *testing.T) {
 	b := consoletest.SignedIn(t, h, Register)
 	b.Post("/settings/notifications", url.Values{"notify_usage_80": {"on"}})
 	in := consoletest.LastChange[service.UpdateAccountInput](t, h)
-	if !*in.NotifyUsage80 || *in.NotifyUsage100 || *in.NotifyIncidents || in.TimeZone != nil || in.Chains != nil {
-		t.Errorf("notifications change %+v", in)
-	}
+	at := expect.In(t, "notifications change")
+	expect.True(at, *in.NotifyUsage80)
+	expect.False(at, *in.NotifyUsage100)
+	expect.False(at, *in.NotifyIncidents)
+	expect.Nil(at, in.TimeZone)
+	expect.Nil(at, in.Chains)
 	b.Post("/settings/time-zone", url.Values{"time_zone": {"Asia/Tokyo"}})
 	if in = consoletest.LastChange[service.UpdateAccountInput](t, h); *in.TimeZone != "Asia/Tokyo" ||
 		in.NotifyUsage80 != nil {
@@ -169,11 +173,12 @@ func TestSettings_FormsChangeOnlyWhatTheySay(t *testing.T) {
 		"wish_chain_other": {"Zcash"},
 	})
 	in = consoletest.LastChange[service.UpdateAccountInput](t, h)
-	if *in.UseCase != "indexing" || in.TeamSize != nil ||
-		!slices.Equal(*in.Chains, []string{"eth_mainnet", "polygon_pos"}) || len(*in.WishChains) != 0 ||
-		*in.WishChainOther != "Zcash" {
-		t.Errorf("insights change %+v", in)
-	}
+	at = expect.In(t, "insights change")
+	expect.Equal(at, *in.UseCase, "indexing")
+	expect.Nil(at, in.TeamSize)
+	expect.EqualSlices(at, *in.Chains, []string{"eth_mainnet", "polygon_pos"})
+	expect.Empty(at, *in.WishChains)
+	expect.Equal(at, *in.WishChainOther, "Zcash")
 	b.Post("/settings/services", url.Values{
 		"enabled": {"rpc", "gas"}, "cap.rpc": {"1,000,000"}, "cap.gas": {""}, "cap.nonsense": {"5"},
 	})
@@ -198,11 +203,9 @@ func TestForms_ShowMistakesAtTheirFields(t *testing.T) {
 	h.Refusal = fault.New(fault.FieldRefused, "Correct and send again.").With("fields",
 		[]map[string]string{{"field": "time_zone", "problem": "is no zone"}})
 	got := consoletest.SignedIn(t, h, Register).Post("/settings/time-zone", url.Values{"time_zone": {"Mars/Base"}})
-	if got.Status != http.StatusUnprocessableEntity ||
-		!strings.Contains(got.Body, `id="time_zone-error">Is no zone.<`) ||
-		!strings.Contains(got.Body, `value="Mars/Base"`) {
-		t.Errorf("it answers %d without the mistake at its field", got.Status)
-	}
+	expect.Equal(t, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, got.Body, `id="time_zone-error">Is no zone.<`)
+	expect.Contains(t, got.Body, `value="Mars/Base"`)
 	h.Refusal = fault.New(fault.FieldRefused, "caps.gas 5 is wider than the account's cap of 3 units a month.")
 	got = consoletest.SignedIn(t, h, Register).Post("/settings/services", url.Values{"cap.gas": {"5"}})
 	if !strings.Contains(got.Body, `id="cap-gas-error">caps.gas 5 is wider`) {
@@ -237,11 +240,10 @@ func TestSettings_NameTheAccount(t *testing.T) {
 		t.Errorf("named %+v", in)
 	}
 	h.Refusal = fault.New(fault.FieldRefused, "name holds control or invisible characters.").With("field", "name")
-	if got := b.Post("/settings/name",
-		url.Values{"account_name": {consoletest.Hostile}}); got.Status != http.StatusUnprocessableEntity ||
-		!strings.Contains(got.Body, "account_name-error") || strings.Contains(got.Body, consoletest.Hostile) {
-		t.Errorf("refused it answers %d", got.Status)
-	}
+	got = b.Post("/settings/name", url.Values{"account_name": {consoletest.Hostile}})
+	expect.Equal(t, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, got.Body, "account_name-error")
+	expect.NotContains(t, got.Body, consoletest.Hostile)
 }
 
 func TestFlashMessages_LongPagesConfirmNextToTheForm(t *testing.T) {

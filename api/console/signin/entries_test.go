@@ -8,6 +8,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -18,15 +20,14 @@ func TestEntryLink_ShowsButtonsAndChangesNothing(t *testing.T) {
 	b := consoletest.Visitor(t, h, Register)
 	for range 2 {
 		got := b.Get(pathEntries + "?token=tok")
-		if got.Status != http.StatusOK || strings.Count(got.Body, `name="token" value="tok"`) != 2 ||
-			!strings.Contains(got.Body, `name="do" value="confirm"`) ||
-			!strings.Contains(got.Body, `name="do" value="leave"`) || !strings.Contains(got.Body, "20 Nov 2026") {
-			t.Fatalf("it answers %d: %s", got.Status, got.Body)
-		}
-		if got.Header.Get("Referrer-Policy") != "no-referrer" || got.Header.Get("X-Robots-Tag") != "noindex" ||
-			got.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("its headers are %v", got.Header)
-		}
+		require.Equal(t, got.Status, http.StatusOK)
+		require.Equal(t, strings.Count(got.Body, `name="token" value="tok"`), 2, got.Body)
+		require.Contains(t, got.Body, `name="do" value="confirm"`)
+		require.Contains(t, got.Body, `name="do" value="leave"`)
+		require.Contains(t, got.Body, "20 Nov 2026")
+		expect.Equal(t, got.Header.Get("Referrer-Policy"), "no-referrer")
+		expect.Equal(t, got.Header.Get("X-Robots-Tag"), "noindex")
+		expect.Equal(t, got.Header.Get("Cache-Control"), "no-store")
 	}
 	if h.ChangeCount() != 0 {
 		t.Errorf("looking changed %v", h.Changes)
@@ -46,18 +47,19 @@ func TestEntryLink_ButtonsConfirmAndLeave(t *testing.T) {
 			form.Set("product_updates", news)
 		}
 		got := b.Post(pathEntries, form)
-		if in := consoletest.LastChange[service.ConfirmEntryInput](t, h); got.Status != http.StatusOK || in != want ||
-			!strings.Contains(got.Body, "Confirmed.") {
-			t.Errorf("confirming answers %d with %+v: %s", got.Status, in, got.Body)
-		}
+		in := consoletest.LastChange[service.ConfirmEntryInput](t, h)
+		expect.Equal(t, got.Status, http.StatusOK)
+		expect.Equal(t, in, want)
+		expect.Contains(t, got.Body, "Confirmed.")
 	}
 	got := b.Post(pathEntries, url.Values{"token": {"tok"}, "do": {"leave"}})
-	if in := consoletest.LastChange[service.EntryInput](t, h); got.Status != http.StatusOK || in.Token != "tok" ||
-		!strings.Contains(got.Body, "was deleted") ||
-		strings.Contains(got.Body, `value="leave"`) || got.Header.Get("Referrer-Policy") != "no-referrer" ||
-		got.Header.Get("X-Robots-Tag") != "noindex" {
-		t.Errorf("leaving answers %d with %+v: %s", got.Status, in, got.Body)
-	}
+	in := consoletest.LastChange[service.EntryInput](t, h)
+	expect.Equal(t, got.Status, http.StatusOK)
+	expect.Equal(t, in.Token, "tok")
+	expect.Contains(t, got.Body, "was deleted")
+	expect.NotContains(t, got.Body, `value="leave"`)
+	expect.Equal(t, got.Header.Get("Referrer-Policy"), "no-referrer")
+	expect.Equal(t, got.Header.Get("X-Robots-Tag"), "noindex")
 	before := h.ChangeCount()
 	if got := b.Post(pathEntries, url.Values{"token": {"tok"}, "do": {"x"}}); got.Status != http.StatusBadRequest ||
 		h.ChangeCount() != before {

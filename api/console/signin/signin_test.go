@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -42,10 +43,13 @@ func TestSignIn_ByCodeStartsASession(t *testing.T) {
 	for _, c := range got.Cookies {
 		switch c.Name {
 		case "__Host-session":
-			if c.Value != "cags_new" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode ||
-				c.Path != "/" || c.Domain != "" {
-				t.Errorf("the session's cookie is %+v", c)
-			}
+			in := expect.In(t, "the session's cookie is %+v", c)
+			expect.Equal(in, c.Value, "cags_new")
+			expect.True(in, c.Secure)
+			expect.True(in, c.HttpOnly)
+			expect.Equal(in, c.SameSite, http.SameSiteLaxMode)
+			expect.Equal(in, c.Path, "/")
+			expect.Equal(in, c.Domain, "")
 		case "__Host-visitor", "__Host-signin":
 			if c.MaxAge >= 0 {
 				t.Errorf("%s is kept", c.Name)
@@ -107,10 +111,10 @@ func TestSignIn_LinkIsUsedUpByTheButtonOnly(t *testing.T) {
 		h := consoletest.NewOperations()
 		b := consoletest.Visitor(t, h, Register)
 		got := b.Get(path + "?token=cagl_x")
-		if got.Status != http.StatusOK || !strings.Contains(got.Body, button) ||
-			!strings.Contains(got.Body, `name="token" value="cagl_x"`) {
-			t.Errorf("%s answers %d without its button", path, got.Status)
-		}
+		in := expect.In(t, "%s", path)
+		expect.Equal(in, got.Status, http.StatusOK)
+		expect.Contains(in, got.Body, button)
+		expect.Contains(in, got.Body, `name="token" value="cagl_x"`)
 		if got.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s lets its address be named: %q", path, got.Header.Get("Referrer-Policy"))
 		}
@@ -127,10 +131,11 @@ func TestSignIn_LinkIsUsedUpByTheButtonOnly(t *testing.T) {
 			t.Errorf("a stale form of %s, whose link was not used, answers %d", path, got.Status)
 		}
 		h.Link = fault.New(fault.FieldRefused, "This link was used already.").With("field", "token")
-		if got := b.Post(path, twice); got.Status != http.StatusSeeOther || got.Header.Get("Location") != "/overview" ||
-			h.ChangeCount() != before {
-			t.Errorf("the button of %s, pressed twice, answers %d", path, got.Status)
-		}
+		got = b.Post(path, twice)
+		in = expect.In(t, "the button of %s, pressed twice", path)
+		expect.Equal(in, got.Status, http.StatusSeeOther)
+		expect.Equal(in, got.Header.Get("Location"), "/overview")
+		expect.Equal(in, h.ChangeCount(), before)
 		if got := consoletest.Visitor(t, h, Register).Post(path, twice); got.Status != http.StatusForbidden ||
 			h.ChangeCount() != before {
 			t.Errorf("a stale form of %s answers whoever is not signed in %d", path, got.Status)

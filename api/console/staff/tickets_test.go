@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/tickets"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -21,10 +22,11 @@ func TestDesk_IsHiddenFromPeopleWithoutTheRole(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
 	for _, path := range []string{paths.StaffTickets, paths.StaffTickets + "/CAG-1001", pathFeedback} {
-		if got := b.Get(path); got.Status != http.StatusNotFound || strings.Contains(got.Body, "Slow") ||
-			strings.Contains(got.Body, `href="/staff`) {
-			t.Errorf("%s answers %d: %s", path, got.Status, got.Body)
-		}
+		got := b.Get(path)
+		in := expect.In(t, "%s", path)
+		expect.Equal(in, got.Status, http.StatusNotFound)
+		expect.NotContains(in, got.Body, "Slow")
+		expect.NotContains(in, got.Body, `href="/staff`)
 	}
 	if got := b.Post(paths.StaffTickets+"/CAG-1001", url.Values{
 		view.MessageField: {"x"}, tickets.SeenField: {"3"},
@@ -36,10 +38,11 @@ func TestDesk_IsHiddenFromPeopleWithoutTheRole(t *testing.T) {
 		paths.StaffTickets: `href="/staff/tickets/CAG-1001"`, paths.StaffTickets + "/CAG-1001": `name="seen" value="3"`,
 		pathFeedback: `action="/staff/feedback/` + consoletest.RequestOne,
 	} {
-		if got := b.Get(path); got.Status != http.StatusOK || !strings.Contains(got.Body, want) ||
-			!strings.Contains(got.Body, `href="/staff/tickets" aria-current="page"`) {
-			t.Errorf("%s answers staff %d without %q: %s", path, got.Status, want, got.Body)
-		}
+		got := b.Get(path)
+		in := expect.In(t, "%s answers staff", path)
+		expect.Equal(in, got.Status, http.StatusOK)
+		expect.Contains(in, got.Body, want)
+		expect.Contains(in, got.Body, `href="/staff/tickets" aria-current="page"`)
 	}
 	if got := b.Get(paths.StaffTickets + "/CAG-9"); got.Status != http.StatusNotFound {
 		t.Errorf("a ticket that there is not answers %d", got.Status)
@@ -85,10 +88,10 @@ func TestDesk_ReplyCarriesWhatItsWriterSawAndIsKeptWhenRefused(t *testing.T) {
 	want := service.DeskReplyInput{
 		Reference: "CAG-1001", Message: "It is mended.\nSorry.", Resolve: true, Seen: 2, Form: consoletest.KeyTwo,
 	}
-	if in := consoletest.LastChange[service.DeskReplyInput](t, h); in != want || got.Status != http.StatusSeeOther ||
-		got.Header.Get("Location") != paths.StaffTickets+"/CAG-1001" {
-		t.Errorf("it answers %d with %+v, want %+v", got.Status, in, want)
-	}
+	in := consoletest.LastChange[service.DeskReplyInput](t, h)
+	expect.Equal(t, in, want)
+	expect.Equal(t, got.Status, http.StatusSeeOther)
+	expect.Equal(t, got.Header.Get("Location"), paths.StaffTickets+"/CAG-1001")
 	h.Refusal = fault.New(fault.FieldRefused,
 		"seen: somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With(
 		"field", "seen")

@@ -16,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -40,10 +42,9 @@ func TestSupportKey_ErrorPathLeadsTheKeysHolderToATicket(t *testing.T) {
 	var seen []consoletest.Answer
 	keep := func(a consoletest.Answer) consoletest.Answer { seen = append(seen, a); return a }
 	door := keep(b.Get(paths.AskAbout + consoletest.RequestOne))
-	if door.Status != http.StatusOK || !strings.Contains(door.Body, consoletest.RequestOne) ||
-		!strings.Contains(door.Body, `href="/sign-in?next=%2Fsupport%2Fnew%3Frequest_id%3D`+consoletest.RequestOne) {
-		t.Fatalf("a stranger is shown %d: %s", door.Status, door.Body)
-	}
+	require.Equal(t, door.Status, http.StatusOK)
+	require.Contains(t, door.Body, consoletest.RequestOne)
+	require.Contains(t, door.Body, `href="/sign-in?next=%2Fsupport%2Fnew%3Frequest_id%3D`+consoletest.RequestOne)
 	in := keep(b.Fill(door, pathAskKey, url.Values{
 		keyField: {" " + consoletest.BearerOne + "\n"}, nextField: {paths.AskAbout + consoletest.RequestOne},
 	}))
@@ -51,10 +52,13 @@ func TestSupportKey_ErrorPathLeadsTheKeysHolderToATicket(t *testing.T) {
 		t.Fatalf("the key is answered with %d and leads to %q", in.Status, in.Header.Get("Location"))
 	}
 	kept := in.Cookies[0]
-	if kept.Name != "__Secure-support" || kept.Path != paths.Support || kept.MaxAge != 3600 || !kept.HttpOnly ||
-		!kept.Secure || kept.SameSite != http.SameSiteStrictMode {
-		t.Errorf("the key is kept as %+v", kept)
-	}
+	at := expect.In(t, "the key is kept")
+	expect.Equal(at, kept.Name, "__Secure-support")
+	expect.Equal(at, kept.Path, paths.Support)
+	expect.Equal(at, kept.MaxAge, 3600)
+	expect.True(at, kept.HttpOnly)
+	expect.True(at, kept.Secure)
+	expect.Equal(at, kept.SameSite, http.SameSiteStrictMode)
 	form := keep(b.Get(paths.AskAbout + consoletest.RequestOne))
 	for _, want := range []string{
 		"eth_getLogs on Polygon PoS: No usable answer from any upstream (-32022)",
@@ -77,10 +81,10 @@ func TestSupportKey_ErrorPathLeadsTheKeysHolderToATicket(t *testing.T) {
 		}); got != want {
 		t.Errorf("filed is %+v, want %+v", got, want)
 	}
-	if page := keep(b.Get("/support/tickets/CAG-1001")); page.Status != http.StatusOK ||
-		!strings.Contains(page.Body, "Ticket filed") || strings.Contains(page.Body, `href="/overview"`) {
-		t.Errorf("the ticket is shown with %d: %s", page.Status, page.Body)
-	}
+	page := keep(b.Get("/support/tickets/CAG-1001"))
+	expect.Equal(t, page.Status, http.StatusOK)
+	expect.Contains(t, page.Body, "Ticket filed")
+	expect.NotContains(t, page.Body, `href="/overview"`)
 	if list := keep(b.Get(paths.AskTickets)); !strings.Contains(list.Body, `href="/support/tickets/CAG-1000"`) ||
 		strings.Contains(list.Body, `href="/tickets`) {
 		t.Errorf("the list leads elsewhere: %s", list.Body)
@@ -103,10 +107,10 @@ func TestSupportKey_InvalidKeysAreRefusedAndNotRepeated(t *testing.T) {
 		got := b.Fill(b.Get(paths.AskAbout+consoletest.RequestOne), pathAskKey, url.Values{
 			keyField: {typed}, nextField: {paths.AskAbout + consoletest.RequestOne},
 		})
-		if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `id="key-error"`) ||
-			b.Cookies["__Secure-support"] != "" {
-			t.Errorf("%q is answered with %d", typed, got.Status)
-		}
+		in := expect.In(t, "%q", typed)
+		expect.Equal(in, got.Status, http.StatusUnprocessableEntity)
+		expect.Contains(in, got.Body, `id="key-error"`)
+		expect.Equal(in, b.Cookies["__Secure-support"], "")
 		if typed != "" && strings.Contains(got.Body, typed) ||
 			!strings.Contains(got.Body, `value="`+paths.AskAbout+consoletest.RequestOne+`"`) {
 			t.Errorf("%q comes back, or the way on is lost", typed)
@@ -122,10 +126,10 @@ func TestSupportKey_RevokedKeyIsRemoved(t *testing.T) {
 	h.Desk.Over = true
 	h.Mu.Unlock()
 	got := b.Get(paths.AskTickets)
-	if got.Status != http.StatusOK || !strings.Contains(got.Body, "no longer accepted") ||
-		b.Cookies["__Secure-support"] != "" {
-		t.Errorf("a revoked key is answered with %d: %s", got.Status, got.Body)
-	}
+	in := expect.In(t, "a revoked key")
+	expect.Equal(in, got.Status, http.StatusOK)
+	expect.Contains(in, got.Body, "no longer accepted")
+	expect.Equal(in, b.Cookies["__Secure-support"], "")
 }
 
 func TestSupportKey_HolderCanRemoveIt(t *testing.T) {
@@ -187,10 +191,10 @@ func TestSupportKey_MessageWithoutAnIdentityIsReturnedToItsWriter(t *testing.T) 
 		view.MessageField: {"a long <story>"},
 		requestField:      {consoletest.RequestOne},
 	})
-	if got.Status != http.StatusForbidden || !strings.Contains(got.Body, "a long &lt;story&gt;") ||
-		!strings.Contains(got.Body, paths.AskAbout+consoletest.RequestOne) || h.ChangeCount() != 0 {
-		t.Errorf("it is answered with %d: %s", got.Status, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusForbidden)
+	expect.Contains(t, got.Body, "a long &lt;story&gt;")
+	expect.Contains(t, got.Body, paths.AskAbout+consoletest.RequestOne)
+	expect.Equal(t, h.ChangeCount(), 0)
 }
 
 // An expired session does not block the page: it asks for the key and accepts its form.

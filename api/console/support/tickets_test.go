@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/service"
 )
@@ -85,11 +86,11 @@ func TestTicket_ReplyDoesWhatItsButtonSays(t *testing.T) {
 			site.FormField: {consoletest.KeyTwo},
 		})
 		want.Reference, want.Form = "CAG-1001", consoletest.KeyTwo
-		if in := consoletest.LastChange[service.ReplyTicketInput](t, h); in != want ||
-			got.Status != http.StatusSeeOther ||
-			got.Header.Get("Location") != "/tickets/CAG-1001" {
-			t.Errorf("%s answers %d with %+v, want %+v", do, got.Status, in, want)
-		}
+		in := consoletest.LastChange[service.ReplyTicketInput](t, h)
+		at := expect.In(t, "%s", do)
+		expect.Equal(at, in, want)
+		expect.Equal(at, got.Status, http.StatusSeeOther)
+		expect.Equal(at, got.Header.Get("Location"), "/tickets/CAG-1001")
 	}
 }
 
@@ -107,10 +108,9 @@ func TestTicket_RefusedReplyStaysInTheForm(t *testing.T) {
 	if !strings.Contains(got.Body, `name="form" value="`+consoletest.KeyTwo+`"`) {
 		t.Error("shown again, it is another form")
 	}
-	if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "\nmy &lt;words&gt;</textarea>") ||
-		!strings.Contains(got.Body, "the ticket is closed") {
-		t.Errorf("it answers %d: %s", got.Status, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, got.Body, "\nmy &lt;words&gt;</textarea>")
+	expect.Contains(t, got.Body, "the ticket is closed")
 	h.Refusal = fault.New(fault.FieldRefused, "message is missing. Say something, or send resolve or reopen.")
 	got = consoletest.SignedIn(t, h, Register).Post("/tickets/CAG-1001", url.Values{view.DoField: {"reply"}})
 	if !strings.Contains(got.Body, `id="message-error">message is missing`) {
@@ -142,17 +142,17 @@ func TestTicket_CallOfAnotherAccountIsNotFoundAndLeftOut(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
 	got := b.Get(paths.AskAbout + consoletest.KeyTwo)
-	if got.Status != http.StatusNotFound || !strings.Contains(got.Body, "The call was not found") ||
-		strings.Contains(got.Body, `name="request_id" value=`) || !strings.Contains(got.Body, `action="/tickets/new"`) {
-		t.Errorf("it is answered with %d: %s", got.Status, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusNotFound)
+	expect.Contains(t, got.Body, "The call was not found")
+	expect.NotContains(t, got.Body, `name="request_id" value=`)
+	expect.Contains(t, got.Body, `action="/tickets/new"`)
 	got = b.Post(paths.NewTicket, url.Values{
 		requestField: {consoletest.KeyTwo}, "subject": {"a subject"}, view.MessageField: {"a message"},
 	})
-	if got.Status != http.StatusNotFound || !strings.Contains(got.Body, `value="a subject"`) ||
-		!strings.Contains(got.Body, "a message</textarea>") || h.ChangeCount() != 0 {
-		t.Errorf("filed with it, it is answered with %d: %s", got.Status, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusNotFound)
+	expect.Contains(t, got.Body, `value="a subject"`)
+	expect.Contains(t, got.Body, "a message</textarea>")
+	expect.Equal(t, h.ChangeCount(), 0)
 }
 
 func TestTicket_RefusedOneKeepsWhatWasTyped(t *testing.T) {
@@ -163,10 +163,10 @@ func TestTicket_RefusedOneKeepsWhatWasTyped(t *testing.T) {
 	got := consoletest.SignedIn(t, h, Register).Post(paths.NewTicket, url.Values{
 		"subject": {consoletest.Hostile}, view.MessageField: {consoletest.Hostile}, "category": {"billing"},
 	})
-	if got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, `id="subject-error"`) ||
-		!strings.Contains(got.Body, `value="billing" selected`) || strings.Contains(got.Body, "<script>alert") {
-		t.Errorf("it answers %d: %s", got.Status, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, got.Body, `id="subject-error"`)
+	expect.Contains(t, got.Body, `value="billing" selected`)
+	expect.NotContains(t, got.Body, "<script>alert")
 	h.Refusal = fault.New(fault.RateWindow, "The account filed 50 tickets within 24 hours.")
 	if got := consoletest.SignedIn(t, h, Register).Post(paths.NewTicket,
 		url.Values{"subject": {"s"}, view.MessageField: {"kept"}}); got.Status != http.StatusTooManyRequests ||
@@ -229,8 +229,7 @@ func TestFeedback_IsGivenAndListed(t *testing.T) {
 	}
 	h.Refusal = fault.New(fault.FieldRefused, "title is empty. Say it in words.")
 	refused := b.Post(pathFeedback, url.Values{"kind": {"chain"}, "body": {"kept"}})
-	if refused.Status != http.StatusUnprocessableEntity || !strings.Contains(refused.Body, `id="title-error"`) ||
-		!strings.Contains(refused.Body, "kept</textarea>") {
-		t.Errorf("refused, it is answered with %d: %s", refused.Status, refused.Body)
-	}
+	expect.Equal(t, refused.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, refused.Body, `id="title-error"`)
+	expect.Contains(t, refused.Body, "kept</textarea>")
 }

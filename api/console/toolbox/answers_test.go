@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chainaccess/gateway/api/console/view"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func showText(t *testing.T, answer string) view.Value {
@@ -53,10 +54,12 @@ func TestToolAnswer_ListsOfObjectsAreTables(t *testing.T) {
 		transfers.Label != "transfers" {
 		t.Errorf("columns %v of %q", transfers.Columns, transfers.Label)
 	}
-	if got := transfers.Rows[1]; got[0].Text != "" || got[1].Text != "2" || !got[2].Nothing ||
-		got[3].Text != `["x",{"y":1}]` {
-		t.Errorf("the second row is %+v", got)
-	}
+	got := transfers.Rows[1]
+	in := expect.In(t, "the second row")
+	expect.Equal(in, got[0].Text, "")
+	expect.Equal(in, got[1].Text, "2")
+	expect.True(in, got[2].Nothing)
+	expect.Equal(in, got[3].Text, `["x",{"y":1}]`)
 	if len(names.Items) != 2 || names.Items[1].Text != "b" {
 		t.Errorf("names are %+v", names)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -125,10 +126,11 @@ func TestToolbox_VisitorsUseToolsAsVisitors(t *testing.T) {
 		t.Errorf("it answers %d, %v", got.Status, got.Header)
 	}
 	c := gas.Caller
-	if !c.Visitor || c.Session != "" || c.Bearer != "" || c.Door != service.DoorConsole ||
-		c.Network.String() != "203.0.113.7/32" {
-		t.Errorf("the caller is %+v", c)
-	}
+	expect.True(t, c.Visitor)
+	expect.Equal(t, c.Session, "")
+	expect.Equal(t, c.Bearer, "")
+	expect.Equal(t, c.Door, service.DoorConsole)
+	expect.Equal(t, c.Network.String(), "203.0.113.7/32")
 	if !maps.Equal(gas.Args, map[string]any{"chain": "base_mainnet"}) {
 		t.Errorf("it is asked for %v", gas.Args)
 	}
@@ -186,10 +188,9 @@ func TestToolbox_LongTextsAreForPrograms(t *testing.T) {
 	b, tools := toolVisitor(t)
 	b.Get("/toolbox")
 	got := b.Post("/toolbox", url.Values{"tool": {"decode"}, "data": {strings.Repeat("x", maxTyped+1)}})
-	if got.Status != http.StatusUnprocessableEntity ||
-		!strings.Contains(got.Body, "longer than the 32768 bytes that this page takes") || tools["decode"].Args != nil {
-		t.Errorf("it answers %d", got.Status)
-	}
+	expect.Equal(t, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, got.Body, "longer than the 32768 bytes that this page takes")
+	expect.Nil(t, tools["decode"].Args)
 }
 
 func TestToolbox_PostedFormsAreGuarded(t *testing.T) {
@@ -221,25 +222,26 @@ func TestToolbox_RefusalsAreShownUnderTheFormAndAtTheirFields(t *testing.T) {
 		With("fields", []map[string]string{{"field": "chain", "problem": "expected value to be one of"}})
 	got := b.Get("/toolbox?tool=get_gas&chain=solana_mainnet")
 	page := consoletest.Parse(t, got.Body)
-	if shown := consoletest.Text(consoletest.ByID(t, page, "get_gas")); got.Status != http.StatusUnprocessableEntity ||
-		!strings.Contains(shown, "-32602") || !strings.Contains(shown, "Correct and send again.") {
-		t.Errorf("it answers %d: %s", got.Status, shown)
-	}
+	shown := consoletest.Text(consoletest.ByID(t, page, "get_gas"))
+	expect.Equal(t, got.Status, http.StatusUnprocessableEntity)
+	expect.Contains(t, shown, "-32602")
+	expect.Contains(t, shown, "Correct and send again.")
 	field := consoletest.ByID(t, page, "get_gas-chain")
 	invalid, _ := consoletest.Attribute(field, "aria-invalid")
 	described, _ := consoletest.Attribute(field, "aria-describedby")
-	if invalid != "true" || described != "get_gas-chain-rule get_gas-chain-error" ||
-		consoletest.Text(consoletest.ByID(t, page, "get_gas-chain-error")) != "Choose one from the list." {
-		t.Errorf("the field has aria-invalid=%q, aria-describedby=%q", invalid, described)
-	}
+	in := expect.In(t, "the field has aria-invalid")
+	expect.Equal(in, invalid, "true")
+	expect.Equal(in, described, "get_gas-chain-rule get_gas-chain-error")
+	expect.Equal(in, consoletest.Text(consoletest.ByID(t, page, "get_gas-chain-error")), "Choose one from the list.")
 
 	limited := fault.New(fault.RateWindow, "")
 	limited.RetryAfter = 1500 * time.Millisecond
 	tools["get_gas"].Refusal = limited
-	if got := b.Get("/toolbox?tool=get_gas&chain=eth_mainnet"); got.Status != http.StatusTooManyRequests ||
-		got.Header.Get("Retry-After") != "2" || !strings.Contains(got.Body, "-32005") {
-		t.Errorf("over the limit it answers %d, %v", got.Status, got.Header)
-	}
+	got = b.Get("/toolbox?tool=get_gas&chain=eth_mainnet")
+	in = expect.In(t, "over the limit")
+	expect.Equal(in, got.Status, http.StatusTooManyRequests)
+	expect.Equal(in, got.Header.Get("Retry-After"), "2")
+	expect.Contains(in, got.Body, "-32005")
 }
 
 func TestToolbox_ScriptsGetTheOutcomeAlone(t *testing.T) {
@@ -250,10 +252,10 @@ func TestToolbox_ScriptsGetTheOutcomeAlone(t *testing.T) {
 			map[string]string{"X-Part": "outcome"})
 	}
 	got := ask("tool=get_gas&chain=eth_mainnet")
-	if got.Header.Get("X-Part") != "outcome" || got.Status != http.StatusOK || strings.Contains(got.Body, "<body") ||
-		!strings.HasPrefix(got.Body, `<p class="small muted" data-facts>Answered`) {
-		t.Errorf("it answers %d, %v: %.80s", got.Status, got.Header, got.Body)
-	}
+	expect.Equal(t, got.Header.Get("X-Part"), "outcome")
+	expect.Equal(t, got.Status, http.StatusOK)
+	expect.NotContains(t, got.Body, "<body")
+	expect.HasPrefix(t, got.Body, `<p class="small muted" data-facts>Answered`)
 	if got.Header.Get("Content-Security-Policy") == "" || got.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("it goes out with %v", got.Header)
 	}

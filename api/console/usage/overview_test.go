@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -66,9 +67,10 @@ func TestChart_SaysTheSameInBarsTableAndReadOut(t *testing.T) {
 			Heavy: 100 * plan.Unit, Requests: 1,
 		},
 	})
-	if c.Ceiling != "200" || c.Middle != "100" || c.First != "18 Nov" || c.Last != "20 Nov, so far" {
-		t.Errorf("the scale reads %q, %q from %q to %q", c.Ceiling, c.Middle, c.First, c.Last)
-	}
+	expect.Equal(t, c.Ceiling, "200")
+	expect.Equal(t, c.Middle, "100")
+	expect.Equal(t, c.First, "18 Nov")
+	expect.Equal(t, c.Last, "20 Nov, so far")
 	if c.Summary != "250 units from 18 Nov 2026 to 20 Nov 2026" || len(c.Legend) != 2 {
 		t.Errorf("the summary reads %q, legend %v", c.Summary, c.Legend)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -83,11 +84,9 @@ func TestUsagePage_DownloadsATable(t *testing.T) {
 	t.Parallel()
 	b := consoletest.SignedIn(t, consoletest.NewOperations(), Register)
 	got := b.Get("/usage.csv?range=7d")
-	if got.Status != http.StatusOK ||
-		got.Header.Get("Content-Disposition") != `attachment; filename="usage-7d-2026-11-20.csv"` ||
-		got.Body != "key\r\n" {
-		t.Errorf("answered %d, %v: %q", got.Status, got.Header, got.Body)
-	}
+	expect.Equal(t, got.Status, http.StatusOK)
+	expect.Equal(t, got.Header.Get("Content-Disposition"), `attachment; filename="usage-7d-2026-11-20.csv"`)
+	expect.Equal(t, got.Body, "key\r\n")
 	b.Pages.Calls.ExportUsage = func(context.Context, *service.Caller,
 		service.ExploreUsageInput,
 	) (service.UsageTable, *fault.Error) {

@@ -3,6 +3,7 @@ package view
 import (
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -13,8 +14,11 @@ func TestChart_FitsAnyUsage(t *testing.T) {
 		1_000_000_000_000 * plan.Unit,
 	} {
 		ceiling := niceCeiling(limit)
-		if ceiling < limit || ceiling%(2*plan.Unit) != 0 || limit > 2*plan.Unit && ceiling > 4*limit {
-			t.Errorf("the scale for %d ends at %d", limit, ceiling)
+		in := expect.In(t, "the scale for %d", limit)
+		expect.AtLeast(in, ceiling, limit)
+		expect.Equal(in, ceiling%(2*plan.Unit), 0)
+		if limit > 2*plan.Unit {
+			expect.AtMost(in, ceiling, 4*limit)
 		}
 		if h := height(limit, ceiling); h > chartHeight || limit > 0 && h < leastBar {
 			t.Errorf("%d of %d is drawn %d high", limit, ceiling, h)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
 )
@@ -142,9 +143,9 @@ func TestOpenAPI_IsValid31(t *testing.T) {
 		t.Error(err)
 	}
 	info, _ := tree["info"].(map[string]any)
-	if tree["openapi"] != "3.1.0" || info["version"] != "1.0.0" || info["termsOfService"] != publicURL+"/terms" {
-		t.Errorf("openapi %v, info %v", tree["openapi"], info)
-	}
+	expect.Equal[any](t, tree["openapi"], "3.1.0")
+	expect.Equal[any](t, info["version"], "1.0.0")
+	expect.Equal[any](t, info["termsOfService"], publicURL+"/terms")
 	// The schema must find mistakes on each level: document, operation, schema.
 	for _, mistake := range [][2]string{
 		{`"openapi":"3.1.0"`, `"openapi":"3.0.3"`},
@@ -324,9 +325,10 @@ func TestOpenAPI_DescribesAdoptionAsTheConsolesRedirect(t *testing.T) {
 	}
 	components, _ := tree["components"].(map[string]any)
 	schemes, _ := components["securitySchemes"].(map[string]any)
-	if schemes["session"] == nil || schemes["key"] == nil || schemes["payment"] == nil {
-		t.Errorf("security schemes are %v", schemes)
-	}
+	in := expect.In(t, "security schemes")
+	expect.NotEqual(in, schemes["session"], nil)
+	expect.NotEqual(in, schemes["key"], nil)
+	expect.NotEqual(in, schemes["payment"], nil)
 }
 
 // declares reports whether responses have the reason's status with its code and its meaning.
@@ -358,9 +360,10 @@ func TestOpenAPI_DescribesTheRelayFromTheCatalogs(t *testing.T) {
 			t.Errorf("%s is not declared; there are %v", c.ID, slices.Sorted(maps.Keys(names)))
 		}
 	}
-	if !names["cheap"] || !names["balanced"] || !names["fast"] {
-		t.Errorf("the route tiers are not declared; there are %v", names)
-	}
+	in := expect.In(t, "the route tiers are not declared")
+	expect.True(in, names["cheap"])
+	expect.True(in, names["balanced"])
+	expect.True(in, names["fast"])
 }
 
 // Readers copy examples first.

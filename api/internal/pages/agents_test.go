@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 const testAddress = "https://gateway.example/mcp?a=1&b=<2>"
@@ -55,9 +58,11 @@ func TestAgentSetup_ConfigurationsNameTheServer(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range agentPrograms(testAddress) {
 		for _, s := range []Snippet{p.Free, p.Keyed} {
-			if seen[s.ID] || s.ID == "" || s.What == "" || p.Where == "" {
-				t.Errorf("%s: %q stands there twice, or says too little", p.Name, s.ID)
-			}
+			in := expect.In(t, "%s", p.Name)
+			expect.False(in, seen[s.ID])
+			expect.NotEqual(in, s.ID, "")
+			expect.NotEqual(in, s.What, "")
+			expect.NotEqual(in, p.Where, "")
 			seen[s.ID] = true
 			if !strings.Contains(s.Text, testAddress) {
 				t.Errorf("%s does not hold the address as it is:\n%s", s.What, s.Text)
@@ -106,10 +111,10 @@ func TestAgentSetup_KeysReachTheHeaderInEveryFormat(t *testing.T) {
 	if err := json.Unmarshal([]byte(code.Keyed.Text), &asked); err != nil {
 		t.Fatal(err)
 	}
-	if len(asked.Inputs) != 1 || asked.Servers[serverLabel].Headers["Authorization"] != "Bearer ${input:"+
-		asked.Inputs[0].ID+"}" || asked.Servers[serverLabel].Type != "http" {
-		t.Errorf("VS Code is told %+v", asked)
-	}
+	in := expect.In(t, "VS Code")
+	require.Len(in, asked.Inputs, 1)
+	expect.Equal(in, asked.Servers[serverLabel].Headers["Authorization"], "Bearer ${input:"+asked.Inputs[0].ID+"}")
+	expect.Equal(in, asked.Servers[serverLabel].Type, "http")
 	desktop := claudeDesktop(testAddress)
 	var run struct {
 		Servers map[string]struct {
@@ -122,10 +127,11 @@ func TestAgentSetup_KeysReachTheHeaderInEveryFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := run.Servers[serverLabel]
-	if server.Command != "npx" || strings.Join(server.Args, " ") != "-y mcp-remote "+testAddress+
-		" --header Authorization:${AUTH_HEADER}" || server.Env["AUTH_HEADER"] != keyInPlace {
-		t.Errorf("Claude Desktop runs %+v", server)
-	}
+	in = expect.In(t, "Claude Desktop runs")
+	expect.Equal(in, server.Command, "npx")
+	expect.Equal(in, strings.Join(server.Args, " "),
+		"-y mcp-remote "+testAddress+" --header Authorization:${AUTH_HEADER}")
+	expect.Equal(in, server.Env["AUTH_HEADER"], keyInPlace)
 	for _, program := range []agentProgram{claudeCode(testAddress), gemini(testAddress)} {
 		if !strings.Contains(program.Keyed.Text, `--header "Authorization: Bearer $`+keyVariable+`"`) ||
 			!strings.Contains(program.Keyed.Text, "--transport http ") {
@@ -145,11 +151,11 @@ func TestAgentSetup_CopyButtonsAreTheConsoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	console, err := os.ReadFile("../../console/assets/copy.js")
+	console, err := os.ReadFile("../../console/view/assets/copy.js")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(own) != string(console) {
-		t.Error("assets/copy.js is not dashboard/assets/copy.js; copy it")
+		t.Error("assets/copy.js is not console/view/assets/copy.js; copy it")
 	}
 }

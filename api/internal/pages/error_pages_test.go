@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // Every reason of the table must have a complete text.
@@ -13,9 +15,11 @@ func TestErrorPages_ExplainEveryReason(t *testing.T) {
 	t.Parallel()
 	for _, e := range fault.Table() {
 		a, ok := advised[e.Reason]
-		if !ok || a.Why == "" || retries[a.Does] == "" || handled[a.Does] == "" {
-			t.Errorf("%s (%d) is told %+v", e.Name, e.Code, a)
-		}
+		in := expect.In(t, "%s (%d)", e.Name, e.Code)
+		require.True(in, ok)
+		expect.NotEqual(in, a.Why, "")
+		expect.NotEqual(in, retries[a.Does], "")
+		expect.NotEqual(in, handled[a.Does], "")
 		if a.Does == wait != slices.Contains([]int{429, 500, 502, 503, 504}, e.HTTP) && a.Does != stop {
 			t.Errorf("%s comes with HTTP %d, and its page says %q", e.Name, e.HTTP, retries[a.Does])
 		}
@@ -35,10 +39,10 @@ func TestErrorPages_HaveSnippetsForTheThreeClients(t *testing.T) {
 		var ids []string
 		for _, s := range e.Snippets {
 			ids = append(ids, s.ID)
-			if !strings.Contains(s.Text, "https://gateway.example/") || strings.Contains(s.Text, "<<") ||
-				strings.Contains(s.Text, "<no value>") {
-				t.Errorf("%d in %s is\n%s", code, s.What, s.Text)
-			}
+			in := expect.In(t, "%d in %s is\n%s", code, s.What, s.Text)
+			expect.Contains(in, s.Text, "https://gateway.example/")
+			expect.NotContains(in, s.Text, "<<")
+			expect.NotContains(in, s.Text, "<no value>")
 			if strings.HasPrefix(s.Text, "import") && !strings.Contains(s.Text, e.number()) {
 				t.Errorf("%d in %s does not look for its code", code, s.What)
 			}
