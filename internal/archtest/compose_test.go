@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/chainaccess/gateway/internal/devstack"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // service holds the fields of a Compose service that the tests read.
@@ -96,9 +97,10 @@ func TestCompose_RunsTheProductionShape(t *testing.T) {
 		if name != "migrate" {
 			needs = append(needs, "REDIS_URL", "TEMPORAL_ADDRESS", "KEY_PEPPER", "UPSTREAMS_FILE")
 		}
-		if s.Build == "" || !s.ReadOnly || slices.Contains(s.EnvFile, ".env") == (name == "migrate") {
-			t.Errorf("%s: build %q, read-only %v, environment files %v", name, s.Build, s.ReadOnly, s.EnvFile)
-		}
+		in := expect.In(t, "%s", name)
+		expect.NotEqual(in, s.Build, "")
+		expect.True(in, s.ReadOnly)
+		expect.NotEqual(in, slices.Contains(s.EnvFile, ".env"), name == "migrate")
 		for _, variable := range needs {
 			if s.Environment[variable] == "" {
 				t.Errorf("%s lacks %s", name, variable)

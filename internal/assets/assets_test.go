@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 
 	"github.com/chainaccess/gateway/internal/assets"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 var style = strings.Repeat("body { color: green }\n", 100)
@@ -62,9 +64,11 @@ func TestFiles_AreCachedForAYearUnderNamesOfTheirContent(t *testing.T) {
 		}
 		w, found := ask(t, s, http.MethodGet, path, "")
 		h := w.Result().Header
-		if !found || w.Code != http.StatusOK || h.Get("Content-Type") != media || h.Get("Content-Encoding") != "" {
-			t.Errorf("%s answers %d, %v", file, w.Code, h)
-		}
+		in := expect.In(t, "%s", file)
+		require.True(in, found)
+		expect.Equal(in, w.Code, http.StatusOK)
+		expect.Equal(in, h.Get("Content-Type"), media)
+		expect.Equal(in, h.Get("Content-Encoding"), "")
 		if h.Get("Cache-Control") != "public, max-age=31536000, immutable" ||
 			h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s goes out with %v", file, h)

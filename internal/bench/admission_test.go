@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -53,9 +55,9 @@ func TestScriptTime_IsReadFromTheStatisticsOfRedis(t *testing.T) {
 			"cmdstat_hmget:calls=60000,usec=60001,usec_per_call=1.00,rejected_calls=0,failed_calls=0\r\n\r\n# " +
 			"Memory\r\nused_memory:1048576\r\n")
 	calls, micros, err := i.scripts()
-	if err != nil || calls != 20_000 || micros != 15.05 {
-		t.Errorf("%g scripts of %g µs, %v", calls, micros, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, calls, 20_000)
+	expect.Equal(t, micros, 15.05)
 	if n, err := i.number("used_memory"); err != nil || n != 1<<20 {
 		t.Errorf("used_memory is %g, %v", n, err)
 	}
@@ -78,9 +80,9 @@ func TestKinds_AskForTheFencesThatTheyAreNamedAfter(t *testing.T) {
 		if got := h.counters(now); len(got) != want {
 			t.Errorf("%s has counters %+v, want %d", k.name, got, want)
 		}
-		if (f.Current.Quota >= 0) != (k == quota || k == packKey) || (key.Daily >= 0) != (k == doorKey) {
-			t.Errorf("%s has quota %s and %s a day", k.name, f.Current.Quota, key.Daily)
-		}
+		in := expect.In(t, "%s has quota", k.name)
+		expect.Equal(in, f.Current.Quota >= 0, k == quota || k == packKey)
+		expect.Equal(in, key.Daily >= 0, k == doorKey)
 		if (len(f.Packs) > 0) != (k == packKey) || (key.MonthlyCap > 0) != (k == packKey) {
 			t.Errorf("%s has packs %v and a cap of %s", k.name, f.Packs, key.MonthlyCap)
 		}

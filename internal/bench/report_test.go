@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestReport_EachComparisonIsOneLineWithItsBar(t *testing.T) {
@@ -206,8 +209,13 @@ func TestFlags_AreChecked(t *testing.T) {
 		"--profile x.prof --duration 1s": "two seconds",
 	} {
 		_, err := parse(strings.Fields(args), io.Discard)
-		if fault == "" && err != nil || fault != "" && (err == nil || !strings.Contains(err.Error(), fault)) {
-			t.Errorf("%q: %v, want %q", args, err, fault)
+		in := expect.In(t, "%q", args)
+		if fault == "" {
+			expect.NoError(in, err)
+		}
+		if fault != "" {
+			require.Error(in, err)
+			expect.Contains(in, err.Error(), fault)
 		}
 	}
 }
@@ -221,9 +229,9 @@ func TestList_NamesWhatOnlyTakes(t *testing.T) {
 	for line := range strings.Lines(list.String()) {
 		name := strings.Fields(line)[0]
 		chosen, err := choose(measurements(), name)
-		if err != nil || len(chosen) != 1 || chosen[0].name != name {
-			t.Errorf("--only %s chooses %v, %v", name, chosen, err)
-		}
+		require.NoError(t, err)
+		require.Len(t, chosen, 1)
+		expect.Equal(t, chosen[0].name, name)
 	}
 	if n := strings.Count(list.String(), "\n"); n != len(measurements()) {
 		t.Errorf("%d are listed, want %d", n, len(measurements()))

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func TestP99_IsByNearestRank(t *testing.T) {
@@ -69,14 +71,16 @@ func TestTimeline_SortsCallsByTheirEndAroundTheKill(t *testing.T) {
 	}
 	samples = append(samples, sample{ended: killed + 20*time.Millisecond, took: time.Second, err: errors.New("reset")})
 	line := newTimeline(samples, killed, 3*time.Second, 5*time.Second)
-	if len(line.before) != 30 || len(line.after) != 50 || line.usual != 4 || line.reads != 801 {
-		t.Errorf("%d windows before, %d after, usually %g ms, %d reads", len(line.before), len(line.after), line.usual,
-			line.reads)
-	}
-	if line.before[29] != 4 || line.after[0] != 140 || line.after[2] != 140 || line.after[3] != 4 ||
-		line.back != 400*time.Millisecond {
-		t.Errorf("p99 after the kill is %v, back after %s", line.after[:4], line.back)
-	}
+	expect.Len(t, line.before, 30)
+	expect.Len(t, line.after, 50)
+	expect.Equal(t, line.usual, 4)
+	expect.Equal(t, line.reads, 801)
+	in := expect.In(t, "p99 after the kill")
+	expect.Equal(in, line.before[29], 4)
+	expect.Equal(in, line.after[0], 140)
+	expect.Equal(in, line.after[2], 140)
+	expect.Equal(in, line.after[3], 4)
+	expect.Equal(in, line.back, 400*time.Millisecond)
 	if len(line.failed) != 1 || line.failed[0] != 20*time.Millisecond {
 		t.Errorf("failed: %v", line.failed)
 	}

@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // told formats mistakes or notes, one per line.
@@ -128,9 +130,10 @@ func FuzzCheckOfAnUpstreamsFileNeverFails(f *testing.F) {
 			t.Errorf("%q: %d mistakes, %d chains", text, len(report.Mistakes), len(report.Upstreams.Chains))
 		}
 		for _, m := range report.Mistakes {
-			if m.Rule == "" || strings.Contains(m.String(), "\n") || m.Line < 0 {
-				t.Errorf("%q: told %q", text, m.String())
-			}
+			in := expect.In(t, "%q", text)
+			expect.NotEqual(in, m.Rule, "")
+			expect.NotContains(in, m.String(), "\n")
+			expect.AtLeast(in, m.Line, 0)
 		}
 	})
 }

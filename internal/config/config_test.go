@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // environment returns a map with which every role starts, with some variables changed.
@@ -54,11 +56,10 @@ func TestConfig_EveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 					without[name] = ""
 				}
 				_, err := fromMap(role, without)
-				if err == nil || !strings.HasPrefix(err.Error(), name+" is not set: ") ||
-					strings.Contains(err.Error(), "\n") {
-					t.Errorf("role %d with %s %s: %v, want one sentence that begins with its name", role, name,
-						what, err)
-				}
+				in := expect.In(t, "role %d with %s %s", role, name, what)
+				require.Error(in, err)
+				expect.HasPrefix(in, err.Error(), name+" is not set: ")
+				expect.NotContains(in, err.Error(), "\n")
 			}
 		}
 	}
@@ -108,11 +109,14 @@ func TestConfig_ValuesAreTakenOver(t *testing.T) {
 		t.Errorf("Sourcify is at %q, signatures at %q, want them without slashes at their ends", c.SourcifyURL,
 			c.SignaturesURL)
 	}
-	if c.TrustedProxies != 2 || c.MaxBodyBytes != 2048 || c.CallTimeout != 5*time.Second ||
-		c.PriceHeartbeat != 24*time.Hour || c.LogLevel != slog.LevelDebug ||
-		c.LogFormat != "text" || c.RedisURL != "rediss://redis.internal:6380/1" || c.ListenAddress != "[::1]:0" {
-		t.Errorf("got %+v", c)
-	}
+	expect.Equal(t, c.TrustedProxies, 2)
+	expect.Equal(t, c.MaxBodyBytes, 2048)
+	expect.Equal(t, c.CallTimeout, 5*time.Second)
+	expect.Equal(t, c.PriceHeartbeat, 24*time.Hour)
+	expect.Equal(t, c.LogLevel, slog.LevelDebug)
+	expect.Equal(t, c.LogFormat, "text")
+	expect.Equal(t, c.RedisURL, "rediss://redis.internal:6380/1")
+	expect.Equal(t, c.ListenAddress, "[::1]:0")
 }
 
 func TestConfig_BadValueIsNamedByItsVariableWithoutTheValue(t *testing.T) {
@@ -255,10 +259,10 @@ func TestConfig_BadValueIsNamedByItsVariableWithoutTheValue(t *testing.T) {
 		if strings.Contains(tc.variable, "_TLS_") { // a certificate without its key is reported too
 			sentence, _, _ = strings.Cut(sentence, "\n")
 		}
-		if !strings.HasPrefix(sentence, tc.variable+" must ") || !strings.Contains(sentence, tc.rule) ||
-			strings.Contains(sentence, "\n") {
-			t.Errorf("%s=%s: %q, want one sentence with the variable and %q", tc.variable, tc.value, sentence, tc.rule)
-		}
+		in := expect.In(t, "%s=%s", tc.variable, tc.value)
+		expect.HasPrefix(in, sentence, tc.variable+" must ")
+		expect.Contains(in, sentence, tc.rule)
+		expect.NotContains(in, sentence, "\n")
 		if strings.Contains(sentence, "canary") {
 			t.Errorf("%s=%s: %q shows a value", tc.variable, tc.value, sentence)
 		}
@@ -278,9 +282,10 @@ func TestConfig_PaymentAddressesNeedLowerCaseOrAChecksum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !c.SellsPerCall() || c.X402PayTo != address || c.X402FacilitatorURL != "https://facilitator.example/x402" {
-			t.Errorf("%s: sells %t to %s by %s", address, c.SellsPerCall(), c.X402PayTo, c.X402FacilitatorURL)
-		}
+		in := expect.In(t, "%s", address)
+		expect.True(in, c.SellsPerCall())
+		expect.Equal(in, c.X402PayTo, address)
+		expect.Equal(in, c.X402FacilitatorURL, "https://facilitator.example/x402")
 	}
 }
 

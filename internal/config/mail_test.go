@@ -3,6 +3,9 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestMailServer_AddressDecidesItsEncryption(t *testing.T) {
@@ -51,10 +54,11 @@ func TestMailServer_NeedsASender(t *testing.T) {
 	}
 	for _, from := range []string{"canary", "a@b.example, canary@b.example", "Canary <>"} {
 		e["MAIL_FROM"] = from
-		if _, err := fromMap(Worker, e); err == nil || !strings.HasPrefix(err.Error(), "MAIL_FROM must be") ||
-			strings.Contains(err.Error(), "anary") {
-			t.Errorf("from %s: %v", from, err)
-		}
+		_, err := fromMap(Worker, e)
+		in := expect.In(t, "from %s", from)
+		require.Error(in, err)
+		expect.HasPrefix(in, err.Error(), "MAIL_FROM must be")
+		expect.NotContains(in, err.Error(), "anary")
 	}
 	for _, from := range []string{"no-reply@gateway.example", "Chain Access Gateway <no-reply@gateway.example>"} {
 		e["MAIL_FROM"] = from

@@ -2,13 +2,14 @@ package config
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -57,14 +58,14 @@ chains:
 		t.Fatal(err)
 	}
 	first, second := got.Chains["eth_mainnet"].Upstreams[0], got.Chains["eth_mainnet"].Upstreams[1]
-	if first.URL != "https://one.example/v2/canary-42" || first.Supply != "premium" ||
-		!maps.Equal(first.Headers, map[string]string{"Authorization": "Bearer canary-42", "X-Plan": "gold"}) {
-		t.Errorf("first is %+v", first)
-	}
-	if first.MaxConcurrent != 20 || first.MaxPerSecond != 12.5 || second.MaxConcurrent != 0 ||
-		second.MaxPerSecond != 0 {
-		t.Errorf("first is %+v, second %+v, want bounds for the first only", first, second)
-	}
+	expect.Equal(t, first.URL, "https://one.example/v2/canary-42")
+	expect.Equal(t, first.Supply, "premium")
+	expect.EqualMaps(t, first.Headers, map[string]string{"Authorization": "Bearer canary-42", "X-Plan": "gold"})
+	in := expect.In(t, "bounds for the first only")
+	expect.Equal(in, first.MaxConcurrent, 20)
+	expect.Equal(in, first.MaxPerSecond, 12.5)
+	expect.Equal(in, second.MaxConcurrent, 0)
+	expect.Equal(in, second.MaxPerSecond, 0)
 	if second.URL != "http://[::1]:8545" || second.Supply != "public" {
 		t.Errorf("second is %+v, want public supply by default", second)
 	}
@@ -210,10 +211,11 @@ func TestUpstreams_UnreadableFileSaysWhatToCheck(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{filepath.Join(t.TempDir(), "absent.yaml"), t.TempDir()} {
 		_, err := LoadUpstreams(path, chainNames())
-		if err == nil || !strings.Contains(err.Error(), "check its path") || !strings.Contains(err.Error(), path) ||
-			strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", path, err)
-		}
+		in := expect.In(t, "%s", path)
+		require.Error(in, err)
+		expect.Contains(in, err.Error(), "check its path")
+		expect.Contains(in, err.Error(), path)
+		expect.NotContains(in, err.Error(), "\n")
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func TestStart_SecondKeepsTheData(t *testing.T) {
@@ -80,10 +82,9 @@ func TestTemporal_HasTheSearchAttributesOnEachStart(t *testing.T) {
 func TestHeadless_HasNoUI(t *testing.T) {
 	t.Parallel()
 	stack := begin(t, Options{Services: []Service{Temporal}, Headless: true})
-	if stack.TemporalUI != "" || stack.DatabaseURL != "" || stack.RedisURL != "" {
-		t.Errorf("got UI %q, database %q, Redis %q; want Temporal alone", stack.TemporalUI, stack.DatabaseURL,
-			stack.RedisURL)
-	}
+	expect.Equal(t, stack.TemporalUI, "")
+	expect.Equal(t, stack.DatabaseURL, "")
+	expect.Equal(t, stack.RedisURL, "")
 }
 
 func TestStart_SecondStackOnOneDirectoryIsRefused(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func TestRequests_UnderWayAreBounded(t *testing.T) {
@@ -149,10 +150,9 @@ func TestHosts_WaitersLearnThatTheHostTimesOut(t *testing.T) {
 func TestFailures_TextsOfStrangersAreBounded(t *testing.T) {
 	t.Parallel()
 	err := failed("ask", "gateway.example", fmt.Errorf("%s: %w", strings.Repeat("é", 10_000), context.Canceled))
-	if len(err.Error()) > maxFailure+len("…") || !errors.Is(err, context.Canceled) ||
-		!strings.HasPrefix(err.Error(), "ask gateway.example: é") {
-		t.Errorf("%d bytes: %.40s", len(err.Error()), err)
-	}
+	expect.AtMost(t, len(err.Error()), maxFailure+len("…"), err.Error())
+	expect.ErrorIs(t, err, context.Canceled)
+	expect.HasPrefix(t, err.Error(), "ask gateway.example: é")
 	c := New(Options{Now: time.Now})
 	if _, err := c.Do(t.Context(), Request{URL: "https://" + strings.Repeat("a", maxHost+1) + "/"}); !errors.Is(err,
 		ErrRefused) {

@@ -10,15 +10,19 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestNew_TakesTheTablesMeaningWithoutAFormat(t *testing.T) {
 	t.Parallel()
 	for _, e := range fault.Table() {
 		err := fault.New(e.Reason, "")
-		if err.Message != e.Meaning || err.Code() != e.Code || err.HTTP() != e.HTTP || err.Reason != e.Reason {
-			t.Errorf("%s: %+v", e.Name, err)
-		}
+		in := expect.In(t, "%s", e.Name)
+		expect.Equal(in, err.Message, e.Meaning)
+		expect.Equal(in, err.Code(), e.Code)
+		expect.Equal(in, err.HTTP(), e.HTTP)
+		expect.Equal(in, err.Reason, e.Reason)
 	}
 	if got := fault.New(fault.RangeTooLarge, "at most %d", 1000).Message; got != "at most 1000" {
 		t.Errorf("formatted message is %q", got)
@@ -43,13 +47,13 @@ func TestFrom_KeepsRefusalsAndHidesEverythingElse(t *testing.T) {
 	const inner = "dial db-7.internal: refused"
 	cause := errors.New(inner)
 	got := fault.From(cause)
-	if got.Reason != fault.InternalFault || got.HTTP() != 500 || got.Code() != -32603 {
-		t.Errorf("an unexpected error becomes %+v", got)
-	}
-	if strings.Contains(got.Message, inner) || got.Message != fault.InternalFault.Entry().Meaning ||
-		len(got.Data) != 0 {
-		t.Errorf("the cause shows: %q %v", got.Message, got.Data)
-	}
+	in := expect.In(t, "an unexpected error")
+	expect.Equal(in, got.Reason, fault.InternalFault)
+	expect.Equal(in, got.HTTP(), 500)
+	expect.Equal(in, got.Code(), -32603)
+	expect.NotContains(t, got.Message, inner)
+	expect.Equal(t, got.Message, fault.InternalFault.Entry().Meaning)
+	expect.Empty(t, got.Data)
 	if !errors.Is(got, cause) || !strings.Contains(got.Error(), inner) {
 		t.Error("the cause is lost to the log")
 	}
@@ -63,20 +67,24 @@ func TestError_WithAndWrapLeaveTheOriginalAlone(t *testing.T) {
 	first := original.With("a", 1)
 	second := first.With("b", 2)
 	third := first.With("a", 3)
-	if len(original.Data) != 0 || len(first.Data) != 1 || first.Data["a"] != 1 || len(second.Data) != 2 ||
-		third.Data["a"] != 3 {
-		t.Errorf("data: %v, %v, %v, %v", original.Data, first.Data, second.Data, third.Data)
-	}
+	in := expect.In(t, "data")
+	expect.Empty(in, original.Data)
+	expect.Len(in, first.Data, 1)
+	expect.Equal[any](in, first.Data["a"], 1)
+	expect.Len(in, second.Data, 2)
+	expect.Equal[any](in, third.Data["a"], 3)
 	wrapped := second.Wrap(context.DeadlineExceeded)
-	if second.Cause != nil || !errors.Is(wrapped, context.DeadlineExceeded) ||
-		errors.Is(second, context.DeadlineExceeded) {
-		t.Error("a cause reached the original, or not the copy")
-	}
+	in = expect.In(t, "a cause reached the original, or not the copy")
+	require.NoError(in, second.Cause)
+	expect.ErrorIs(in, wrapped, context.DeadlineExceeded)
+	expect.False(in, errors.Is(second, context.DeadlineExceeded))
 	for _, e := range []*fault.Error{first, second, third, wrapped} {
-		if e.Reason != fault.RateWindow || e.Message != "wait" || e.RetryAfter != time.Second || e.Window == nil ||
-			e.Window.Limit != 5 {
-			t.Errorf("the copy lost something: %+v", e)
-		}
+		in := expect.In(t, "the copy lost something")
+		expect.Equal(in, e.Reason, fault.RateWindow)
+		expect.Equal(in, e.Message, "wait")
+		expect.Equal(in, e.RetryAfter, time.Second)
+		require.NotNil(in, e.Window)
+		expect.Equal(in, e.Window.Limit, 5)
 	}
 	if wrapped.With("c", 3).Cause == nil {
 		t.Error("With loses the cause")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // panicOf returns the value with which f panics.
@@ -37,9 +38,9 @@ func TestDo_PanicEndsTheOthersAndReachesTheCaller(t *testing.T) {
 	if p == nil {
 		return
 	}
-	if p.Cause != "broken" || p.Error() != "broken" || !strings.Contains(string(p.Stack), "parallel_test.broken") {
-		t.Errorf("it says %v at %s", p.Cause, p.Stack)
-	}
+	expect.Equal[any](t, p.Cause, "broken")
+	expect.Equal(t, p.Error(), "broken")
+	expect.Contains(t, string(p.Stack), "parallel_test.broken")
 	var lines bytes.Buffer
 	slog.New(slog.NewTextHandler(&lines, nil)).Error("panic", "cause", any(p))
 	if said := lines.String(); !strings.Contains(said, "cause.panic=broken") ||

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestAddress_NamesWhatIsConnected(t *testing.T) {
@@ -41,9 +44,11 @@ func TestAddress_NamesWhatIsConnected(t *testing.T) {
 		"redis://h": "h:6379", "rediss://u:p@h:6380/2": "h:6380", "unix:///run/r.sock": "/run/r.sock",
 	} {
 		got, err := Parse(address)
-		if err != nil || !got.Single() || got.single.Addr != addr || got.TLS() != strings.HasPrefix(address, "rediss") {
-			t.Errorf("%s is %+v, %v", address, got.single, err)
-		}
+		in := expect.In(t, "%s", address)
+		require.NoError(in, err)
+		expect.True(in, got.Single(), got)
+		expect.Equal(in, got.single.Addr, addr)
+		expect.Equal(in, got.TLS(), strings.HasPrefix(address, "rediss"))
 	}
 }
 
@@ -100,9 +105,11 @@ func TestClient_DoesNotRetryByItself(t *testing.T) {
 		}
 		switch c := client.(type) {
 		case *redis.ClusterClient:
-			if o := c.Options(); o.MaxRedirects != 0 || o.MaxRetries != -1 || (o.TLSConfig != nil) != a.TLS() {
-				t.Errorf("%s: %d redirections, %d retries", address, o.MaxRedirects, o.MaxRetries)
-			}
+			o := c.Options()
+			in := expect.In(t, "%s", address)
+			expect.Equal(in, o.MaxRedirects, 0)
+			expect.Equal(in, o.MaxRetries, -1)
+			expect.Equal(in, o.TLSConfig != nil, a.TLS())
 		case *redis.Client:
 			if o := c.Options(); o.MaxRetries != 0 || (o.TLSConfig != nil) != a.TLS() &&
 				strings.HasPrefix(address, "rediss") {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func TestLog_JSONIsOneObjectPerLine(t *testing.T) {
@@ -31,10 +32,13 @@ func TestLog_JSONIsOneObjectPerLine(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("two messages made %d lines: %s", len(lines), out.String())
 	}
-	if l := lines[0]; l["msg"] != "call failed" || l["level"] != "INFO" || l["request_id"] != "r-1" ||
-		l["cause"] != "two\nlines" || l["time"] == nil {
-		t.Errorf("first line is %v", l)
-	}
+	l := lines[0]
+	in := expect.In(t, "first line")
+	expect.Equal[any](in, l["msg"], "call failed")
+	expect.Equal[any](in, l["level"], "INFO")
+	expect.Equal[any](in, l["request_id"], "r-1")
+	expect.Equal[any](in, l["cause"], "two\nlines")
+	expect.NotEqual(in, l["time"], nil)
 	if l := lines[1]; l["level"] != "WARN" || l["chain"] != "eth_mainnet" {
 		t.Errorf("second line is %v", l)
 	}

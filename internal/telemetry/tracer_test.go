@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func tracer(t testing.TB, change func(*telemetry.Tracing)) (*telemetry.Tracer, *testkit.TraceReceiver) {
@@ -61,14 +62,17 @@ func TestSpans_ArriveAtTheReceiverAsATree(t *testing.T) {
 		t.Fatalf("got %d spans, want 2: %+v", len(spans), spans)
 	}
 	step, root := spans[0], spans[1]
-	if root.Name != "POST /rpc/:chain" || root.Parent != "" || root.Attributes["gateway.request_id"] != "request-1" ||
-		root.Resource["service.name"] != "gateway-test" || root.Resource["gateway.role"] != "api" {
-		t.Errorf("the request's span is %+v", root)
-	}
-	if step.Name != "admit" || step.Parent != root.ID || step.TraceID != root.TraceID ||
-		step.Attributes["gateway.attempts"] != "2" {
-		t.Errorf("the step's span is %+v", step)
-	}
+	in := expect.In(t, "the request's span")
+	expect.Equal(in, root.Name, "POST /rpc/:chain")
+	expect.Equal(in, root.Parent, "")
+	expect.Equal(in, root.Attributes["gateway.request_id"], "request-1")
+	expect.Equal(in, root.Resource["service.name"], "gateway-test")
+	expect.Equal(in, root.Resource["gateway.role"], "api")
+	in = expect.In(t, "the step's span")
+	expect.Equal(in, step.Name, "admit")
+	expect.Equal(in, step.Parent, root.ID)
+	expect.Equal(in, step.TraceID, root.TraceID)
+	expect.Equal(in, step.Attributes["gateway.attempts"], "2")
 	if receiver.Headers()[0].Get("X-Tenant") != "seven" {
 		t.Error("the configured header did not come along")
 	}

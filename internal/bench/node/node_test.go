@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // askNode posts a call to a node and returns its result.
@@ -29,9 +32,11 @@ func askNode(t *testing.T, url, method, params string) json.RawMessage {
 		ID      string          `json:"id"`
 		Result  json.RawMessage `json:"result"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Version != "2.0" || answer.ID != "x y" {
-		t.Fatalf("%s: %+v, %v", method, answer, err)
-	}
+	err = json.NewDecoder(resp.Body).Decode(&answer)
+	in := expect.In(t, "%s", method)
+	require.NoError(in, err)
+	require.Equal(in, answer.Version, "2.0")
+	require.Equal(in, answer.ID, "x y")
 	return answer.Result
 }
 
@@ -44,9 +49,9 @@ func TestNode_AnswersAsOneOfMainnetDoes(t *testing.T) {
 	}
 	raw := askNode(t, server.URL, "eth_getTransactionReceipt", `["0x`+strings.Repeat("0", 63)+`7"]`)
 	var r receipt
-	if err := json.Unmarshal(raw, &r); err != nil || len(raw) < 1000 || len(raw) > 2500 {
-		t.Errorf("a receipt of %d bytes, want about 1 KiB or 2: %v", len(raw), err)
-	}
+	err := json.Unmarshal(raw, &r)
+	require.NoError(t, err)
+	expect.Between(t, len(raw), 1000, 2500, raw)
 	if head, number := headAt(time.Now()), numberOf(r.BlockNumber, 0); number+900 > head || number == 0 {
 		t.Errorf("the receipt is of block %d, want one deep below the head %d", number, head)
 	}
@@ -57,9 +62,9 @@ func TestNode_AnswersAsOneOfMainnetDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if byHash.Hash != r.BlockHash || byNumber.Hash != r.BlockHash || byHash.Number != r.BlockNumber {
-		t.Errorf("block %s by hash, %s by number, want %s", byHash.Hash, byNumber.Hash, r.BlockHash)
-	}
+	expect.Equal(t, byHash.Hash, r.BlockHash)
+	expect.Equal(t, byNumber.Hash, r.BlockHash)
+	expect.Equal(t, byHash.Number, r.BlockNumber)
 	if future := askNode(t, server.URL, "eth_getBlockByNumber", `["0x7fffffff",false]`); string(future) != "null" {
 		t.Errorf("a block of the future is %.100s", future)
 	}
@@ -80,9 +85,10 @@ func TestTrace_IsJSONOfTheSizeAskedFor(t *testing.T) {
 			Steps []struct{ PC int } `json:"structLogs"`
 		} `json:"result"`
 	}
-	if err := json.Unmarshal(text.Bytes(), &answer); err != nil || answer.ID != 7 || len(answer.Result.Steps) < 1000 {
-		t.Errorf("%d steps: %v", len(answer.Result.Steps), err)
-	}
+	err := json.Unmarshal(text.Bytes(), &answer)
+	require.NoError(t, err)
+	expect.Equal(t, answer.ID, 7)
+	expect.AtLeast(t, len(answer.Result.Steps), 1000, answer.Result.Steps)
 	if n := text.Len(); n < size || n > size+1000 {
 		t.Errorf("%d bytes, want %d and a little", n, size)
 	}
@@ -109,8 +115,8 @@ func TestNode_CountsWhatIsAskedOfOwnersOfTokens(t *testing.T) {
 		t.Errorf("of two tokens it says %s", got)
 	}
 	askNode(t, server.URL, "eth_call", fmt.Sprintf(`[{"data":%q,"to":%q},"latest"]`, code, owner))
-	if got, err := ReadTrips(t.Context(), strings.TrimPrefix(server.URL, "http://")); err != nil ||
-		got != (Trips{1, 1, 1}) || n.calls.Load() != 5 {
-		t.Errorf("it counts %+v of %d calls: %v", got, n.calls.Load(), err)
-	}
+	got, err := ReadTrips(t.Context(), strings.TrimPrefix(server.URL, "http://"))
+	require.NoError(t, err)
+	expect.Equal(t, got, Trips{1, 1, 1})
+	expect.Equal(t, n.calls.Load(), 5)
 }
