@@ -24,7 +24,9 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -149,9 +151,11 @@ func TestStart_FailsWithOneSentenceAndExitCode1(t *testing.T) {
 		cmd := program(t, tc.args...)
 		cmd.Dir = t.TempDir() // its default files go there
 		code, out, errs := finish(t, cmd)
-		if code != 1 || out != "" || !strings.HasPrefix(errs, "gateway-dev: ") || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want exit code 1 and one line", tc.name, code, out, errs)
-		}
+		in := expect.In(t, "%s", tc.name)
+		expect.Equal(in, code, 1)
+		expect.Equal(in, out, "")
+		expect.HasPrefix(in, errs, "gateway-dev: ")
+		expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
 		for _, word := range tc.want {
 			if !strings.Contains(errs, word) {
 				t.Errorf("%s: %q does not say %q", tc.name, errs, word)
@@ -172,9 +176,11 @@ func TestStart_NamesAServerOfTheEnvironmentThatDoesNotAnswer(t *testing.T) {
 		cmd.Env = append(cmd.Env, name+"="+value)
 		code, out, errs := finish(t, cmd)
 		last := errs[strings.LastIndex(strings.TrimSpace(errs), "\n")+1:]
-		if code != 1 || out != "" || !strings.Contains(last, name) || strings.Contains(errs, canary) {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q", name, code, out, errs)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, code, 1)
+		expect.Equal(in, out, "")
+		expect.Contains(in, last, name)
+		expect.NotContains(in, errs, canary)
 	}
 }
 
@@ -282,9 +288,9 @@ var curlLine = regexp.MustCompile(
 func (g *gateway) runCurl(t *testing.T) {
 	t.Helper()
 	m := curlLine.FindStringSubmatch(g.curl)
-	if m == nil || m[2] != g.key || !strings.HasPrefix(m[1], g.base+"/rpc/") {
-		t.Fatalf("the line %q does not hold the address and the key that were printed", g.curl)
-	}
+	require.NotNil(t, m)
+	require.Equal(t, m[2], g.key)
+	require.HasPrefix(t, m[1], g.base+"/rpc/")
 	if status, answer := post(t, m[1], m[2], m[3]); status != http.StatusOK ||
 		!strings.Contains(answer, `"result":"0x`) {
 		t.Errorf("the printed call: %d %s", status, answer)
@@ -352,9 +358,10 @@ func (g *gateway) wantMailbox(t *testing.T) {
 		}
 		text, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
-			t.Errorf("%s: %d, %v, %s", path, resp.StatusCode, err, text)
-		}
+		in := expect.In(t, "%s", path)
+		require.NoError(in, err)
+		expect.Equal(in, resp.StatusCode, http.StatusOK)
+		expect.Contains(in, string(text), want)
 	}
 }
 
@@ -375,9 +382,10 @@ func (g *gateway) wantNames(t *testing.T) {
 		}
 		text, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), `"resolved":true`) {
-			t.Errorf("%s: %d, %v, %s", name, resp.StatusCode, err, text)
-		}
+		in := expect.In(t, "%s", name)
+		require.NoError(in, err)
+		expect.Equal(in, resp.StatusCode, http.StatusOK)
+		expect.Contains(in, string(text), `"resolved":true`)
 	}
 }
 
@@ -385,11 +393,12 @@ func (g *gateway) wantNames(t *testing.T) {
 func (g *gateway) wantPaid(t *testing.T) {
 	t.Helper()
 	code, out, errs := finish(t, program(t, "pay", "--url", g.base, "--tier", "cheap", "--chain", "solana_mainnet"))
-	if code != 0 || errs != "" || !strings.Contains(out, "\nredeem   10000 units on cheap until ") ||
-		!strings.Contains(out, "\ncall     getBlockHeight on solana_mainnet answers ") ||
-		!strings.Contains(out, "\nreceipt  0.054000 USDC for 10000 units. ") {
-		t.Errorf("pay: exit code %d, %q, %s", code, errs, out)
-	}
+	in := expect.In(t, "pay")
+	expect.Equal(in, code, 0)
+	expect.Equal(in, errs, "")
+	expect.Contains(in, out, "\nredeem   10000 units on cheap until ")
+	expect.Contains(in, out, "\ncall     getBlockHeight on solana_mainnet answers ")
+	expect.Contains(in, out, "\nreceipt  0.054000 USDC for 10000 units. ")
 }
 
 func TestDev_OneCommandServesSixChainsAndKeepsDataOverAStop(t *testing.T) {
@@ -432,9 +441,11 @@ func TestDev_OneCommandServesSixChainsAndKeepsDataOverAStop(t *testing.T) {
 	}
 	// Only one program at a time can use a folder.
 	code, out, errs := finish(t, program(t, "--listen", "127.0.0.1:0", "--data", dir))
-	if code != 1 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, dir) {
-		t.Errorf("a second program on the same folder: exit code %d, stdout %q, stderr %q", code, out, errs)
-	}
+	in := expect.In(t, "a second program on the same folder")
+	expect.Equal(in, code, 1)
+	expect.Equal(in, out, "")
+	expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
+	expect.Contains(in, errs, dir)
 	second.runCurl(t)
 	second.stop(t, syscall.SIGTERM)
 }

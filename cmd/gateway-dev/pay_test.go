@@ -20,6 +20,8 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 
 	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -182,8 +184,9 @@ func TestPay_SaysInOneSentenceWhatFails(t *testing.T) {
 		"extra":                          {"extra"},
 	} {
 		out, err := pays(t, args...)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%v: %v, want %q; printed %s", args, err, want, out)
-		}
+		in := expect.In(t, "%v", args)
+		require.Error(in, err, out)
+		expect.Contains(in, err.Error(), want, out)
+		expect.NotContains(in, err.Error(), "\n", out)
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -67,10 +69,10 @@ func TestStaff_RoleIsGivenToWhoSignedIn(t *testing.T) {
 			t.Errorf("the role: %d %s", status, body)
 		}
 	}
-	if all, err := record.ListStaff(t.Context()); err != nil || len(all) != 1 ||
-		all[0].Email.Address() != "reader@buyer.example" {
-		t.Errorf("staff are %+v, %v", all, err)
-	}
+	all, err := record.ListStaff(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	expect.Equal(t, all[0].Email.Address(), "reader@buyer.example")
 }
 
 // signedIn inserts a user who signed in once.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -20,9 +22,10 @@ func (b *books) change(t *testing.T, c *customer, args ...string) string {
 	all := append([]string{"ops", "account", args[0], c.account.String()}, args[1:]...)
 	exit, out, errs := run(t, b.env, append(all, "--reason", "ticket 17")...)
 	said, ok := strings.CutPrefix(out, "account "+c.account.String()+" ")
-	if exit != 0 || errs != "" || !ok {
-		t.Fatalf("%v: exit code %d, %q, %q", args, exit, out, errs)
-	}
+	in := expect.In(t, "%v", args)
+	require.Equal(in, exit, 0, out)
+	require.Equal(in, errs, "", out)
+	require.True(in, ok, out)
 	return said
 }
 
@@ -72,11 +75,11 @@ func TestAccountCommand_ChangesHoldAtOnceAndAreLogged(t *testing.T) {
 				", origin invoice 12; it is not used on plan door1, which has no quota\n") {
 		t.Errorf("grant-pack said %q", said)
 	}
-	if again := b.change(t, c, "grant-pack", "--size", "l", "--origin", "invoice 12"); !strings.HasPrefix(again,
-		"has been granted, on ") ||
-		!strings.Contains(again, " pack_m ") || !strings.HasSuffix(again, "; nothing changed\n") {
-		t.Errorf("grant-pack with the origin again said %q", again)
-	}
+	again := b.change(t, c, "grant-pack", "--size", "l", "--origin", "invoice 12")
+	in := expect.In(t, "grant-pack with the origin again")
+	expect.HasPrefix(in, again, "has been granted, on ")
+	expect.Contains(in, again, " pack_m ")
+	expect.HasSuffix(in, again, "; nothing changed\n")
 	if fresh := b.change(t, c, "grant-pack", "--size", "s"); !strings.HasPrefix(fresh, "was granted pack_s ") ||
 		!strings.Contains(fresh, ", origin ops:") {
 		t.Errorf("grant-pack without an origin said %q", fresh)
@@ -91,9 +94,11 @@ func TestAccountCommand_ChangesHoldAtOnceAndAreLogged(t *testing.T) {
 			continue
 		}
 		actions = append(actions, l.Action)
-		if l.Actor != operatorName() || l.Origin != "ops" || l.Reason != "ticket 17" || time.Since(l.At) > patience {
-			t.Errorf("%s is logged as by %q from %q for %q at %s", l.Action, l.Actor, l.Origin, l.Reason, l.At)
-		}
+		in := expect.In(t, "%s is logged", l.Action)
+		expect.Equal(in, l.Actor, operatorName())
+		expect.Equal(in, l.Origin, "ops")
+		expect.Equal(in, l.Reason, "ticket 17")
+		expect.AtMost(in, time.Since(l.At), patience)
 	}
 	want := []string{
 		"grant_pack", "grant_pack", "set_plan", "set_plan", "set_plan", "set_enterprise", "set_enterprise",
@@ -168,10 +173,12 @@ func TestAccountCommand_ShowsAllFences(t *testing.T) {
 		Keys  []struct{ Prefix string }
 	}
 	_, out, _ := run(t, b.env, "ops", "account", "show", prefix, "--json")
-	if err := json.Unmarshal([]byte(out), &v); err != nil || v.ID != c.account.String() || v.Quota != "5" ||
-		len(v.Packs) != 2 || len(v.Keys) != 1 {
-		t.Errorf("%v: %+v of %s", err, v, out)
-	}
+	err := json.Unmarshal([]byte(out), &v)
+	require.NoError(t, err)
+	expect.Equal(t, v.ID, c.account.String(), out)
+	expect.Equal(t, v.Quota, "5", out)
+	expect.Len(t, v.Packs, 2, out)
+	expect.Len(t, v.Keys, 1, out)
 }
 
 func TestAccountCommand_ChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
@@ -194,18 +201,17 @@ func TestAccountCommand_ChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testin
 			c := b.customer(t)
 			back := away(t, b)
 			exit, out, errs := run(t, b.env, "ops", "account", "suspend", c.account.String(), "--reason", "abuse")
-			if exit != 3 || out != "" || strings.Count(errs, "\n") != 1 ||
-				!strings.HasPrefix(errs, "gateway: saved, but not in force yet: Redis could not be updated (") ||
-				!strings.Contains(errs, "gateway ops account show "+c.account.String()+" lists changes") {
-				t.Errorf("exit code %d, %q, %q", exit, out, errs)
-			}
+			expect.Equal(t, exit, 3)
+			expect.Equal(t, out, "")
+			expect.Equal(t, strings.Count(errs, "\n"), 1, errs)
+			expect.HasPrefix(t, errs, "gateway: saved, but not in force yet: Redis could not be updated (")
+			expect.Contains(t, errs, "gateway ops account show "+c.account.String()+" lists changes")
 			exit, out, errs = run(t, b.env, "ops", "account", "show", c.account.String())
-			if exit != 1 || !strings.Contains(errs, "REDIS_URL: Redis cannot be used") ||
-				!strings.Contains(out, "suspended") ||
-				!strings.Contains(out, "\nNOT IN FORCE YET") || !strings.Contains(spaces.ReplaceAllString(out, " | "),
-				"\nthe account | 4 | ") {
-				t.Errorf("exit code %d, %s, %s", exit, out, errs)
-			}
+			expect.Equal(t, exit, 1)
+			expect.Contains(t, errs, "REDIS_URL: Redis cannot be used")
+			expect.Contains(t, out, "suspended")
+			expect.Contains(t, out, "\nNOT IN FORCE YET")
+			expect.Contains(t, spaces.ReplaceAllString(out, " | "), "\nthe account | 4 | ")
 			back()
 			testkit.Eventually(t, patience, func() bool {
 				_, err := b.limits.PushDue(b.ctx)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/flush"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
@@ -316,9 +318,11 @@ func TestAuditCommand_NamesTheCorruptFigure(t *testing.T) {
 	}
 	all := fmt.Sprintf("balanced: %d accounts, %d periods, %d packs, %d counters, 0 differences\n", len(cases),
 		len(cases), len(cases), 6*len(cases))
-	if exit, out, errs := run(t, b.env, "ops", "audit"); exit != 0 || out != all || errs != "" {
-		t.Fatalf("before anything was spoiled: exit code %d, %q, %q", exit, out, errs)
-	}
+	exit, out, errs := run(t, b.env, "ops", "audit")
+	in := expect.In(t, "before anything was spoiled")
+	require.Equal(in, exit, 0)
+	require.Equal(in, out, all)
+	require.Equal(in, errs, "")
 	if _, err := b.db.Exec(b.ctx,
 		"ALTER TABLE usage_periods DROP CONSTRAINT usage_periods_requests_balance"); err != nil {
 		t.Fatal(err)
@@ -333,19 +337,19 @@ func TestAuditCommand_NamesTheCorruptFigure(t *testing.T) {
 			tc.want)
 		want[line] = true
 		exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String())
-		if told, _, _ := strings.Cut(out, "\n"); exit != 1 || told != line ||
-			!strings.Contains(out, "\n1 period not balanced: 1 account, 1 period, ") ||
-			!strings.HasPrefix(errs, "gateway: the books do not balance; docs/operations/runbooks.md") {
-			t.Errorf("exit code %d, %q\nand %q, want\n%q", exit, out, errs, line)
-		}
+		told, _, _ := strings.Cut(out, "\n")
+		expect.Equal(t, exit, 1)
+		expect.Equal(t, told, line)
+		expect.Contains(t, out, "\n1 period not balanced: 1 account, 1 period, ")
+		expect.HasPrefix(t, errs, "gateway: the books do not balance; docs/operations/runbooks.md")
 	}
-	exit, out, _ := run(t, b.env, "ops", "audit")
+	exit, out, _ = run(t, b.env, "ops", "audit")
 	told := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if exit != 1 || len(told) != len(cases)+1 ||
-		!strings.HasPrefix(told[len(cases)], fmt.Sprintf("%d periods not balanced: %d accounts, ", len(cases),
-			len(cases))) {
-		t.Errorf("all together: exit code %d, %s", exit, out)
-	}
+	in = expect.In(t, "all together")
+	expect.Equal(in, exit, 1, out)
+	require.Len(in, told, len(cases)+1, out)
+	expect.HasPrefix(in, told[len(cases)],
+		fmt.Sprintf("%d periods not balanced: %d accounts, ", len(cases), len(cases)), out)
 	for _, line := range told[:len(told)-1] {
 		if !want[line] {
 			t.Errorf("all together: told %s", line)
@@ -362,10 +366,11 @@ func TestAuditCommand_BalancesWithoutRecordsOrCalls(t *testing.T) {
 			b.rdb.Del(b.ctx, name)
 		}
 	}
-	if exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String()); exit != 0 || errs != "" ||
-		out != "balanced: 1 account, 1 period, 1 pack, 0 counters, 0 differences\n" {
-		t.Errorf("without counters: exit code %d, %q, %q", exit, out, errs)
-	}
+	exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String())
+	in := expect.In(t, "without counters")
+	expect.Equal(in, exit, 0)
+	expect.Equal(in, errs, "")
+	expect.Equal(in, out, "balanced: 1 account, 1 period, 1 pack, 0 counters, 0 differences\n")
 	// Only the books of another period, and a counter of an account without usage.
 	for _, args := range [][]string{{"--period", c.period}, {"--period", c.period, "--account", c.account.String()}} {
 		if exit, out, errs := run(t, b.env, append([]string{"ops", "audit"}, args...)...); exit != 0 ||
@@ -394,18 +399,22 @@ func TestAuditCommand_BalancesWithoutRecordsOrCalls(t *testing.T) {
 			Right    struct{ Figure json.Number }
 		}
 	}
-	exit, out, errs := run(t, b.env, "ops", "audit", "--json")
+	exit, out, errs = run(t, b.env, "ops", "audit", "--json")
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatalf("%v: %q", err, out)
 	}
-	if exit != 1 || errs == "" || result.Balanced || result.Summary.Accounts != 2 || result.Summary.Periods != 1 ||
-		result.Summary.Differences != 1 {
-		t.Errorf("exit code %d, %s", exit, out)
-	}
-	if d := result.Differences; len(d) != 1 || d[0].Account != idle.String() || d[0].Identity != "counters" ||
-		d[0].Left.Figure != "0.5" || d[0].Right.Figure != "0" {
-		t.Errorf("differences %+v", d)
-	}
+	expect.Equal(t, exit, 1, out)
+	expect.NotEqual(t, errs, "", out)
+	expect.False(t, result.Balanced, out)
+	expect.Equal(t, result.Summary.Accounts, 2, out)
+	expect.Equal(t, result.Summary.Periods, 1, out)
+	expect.Equal(t, result.Summary.Differences, 1, out)
+	d := result.Differences
+	require.Len(t, d, 1)
+	expect.Equal(t, d[0].Account, idle.String())
+	expect.Equal(t, d[0].Identity, "counters")
+	expect.Equal(t, d[0].Left.Figure, "0.5")
+	expect.Equal(t, d[0].Right.Figure, "0")
 	// Usage without an account.
 	if _, err := b.db.Exec(b.ctx, "UPDATE usage_hours SET account_id = $1; ", account.NewID().UUID); err != nil {
 		t.Fatal(err)
@@ -459,16 +468,19 @@ func TestAuditCommand_ThatCannotRunIsExitCode2(t *testing.T) {
 		{b.env, "extra", "extra"},
 	} {
 		exit, out, errs := run(t, tc.env, append([]string{"ops", "audit"}, strings.Fields(tc.args)...)...)
-		if exit != 2 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, tc.want) ||
-			strings.Contains(errs, canary) {
-			t.Errorf("%q: exit code %d, %q, %q; want 2 and %q", tc.args, exit, out, errs, tc.want)
-		}
+		in := expect.In(t, "%q", tc.args)
+		expect.Equal(in, exit, 2)
+		expect.Equal(in, out, "")
+		expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
+		expect.Contains(in, errs, tc.want)
+		expect.NotContains(in, errs, canary)
 	}
 	// Redis stops answering during the audit.
 	b.redis.Pause(t)
 	defer b.redis.Resume(t)
-	if exit, out, errs := run(t, b.env, "ops", "audit"); exit != 2 || out != "" ||
-		!strings.Contains(errs, "REDIS_URL") {
-		t.Errorf("with a Redis that does not answer: exit code %d, %q, %q", exit, out, errs)
-	}
+	exit, out, errs := run(t, b.env, "ops", "audit")
+	in := expect.In(t, "with a Redis that does not answer")
+	expect.Equal(in, exit, 2)
+	expect.Equal(in, out, "")
+	expect.Contains(in, errs, "REDIS_URL")
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/billingdb"
@@ -119,10 +121,13 @@ func TestBillingCommand_ReconcileMatchesStripeAndShowTellsIt(t *testing.T) {
 	}
 	_, out, _ = run(t, b.env, "ops", "billing", "show", id.String(), "--json")
 	var v operator.BillingView
-	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Plan != plan.Pro || len(v.Packs) != 1 ||
-		len(v.Invoices) != 2 || len(v.Checkouts) != 1 || v.ReadAt == nil {
-		t.Errorf("%+v, %v", v, err)
-	}
+	err := json.Unmarshal([]byte(out), &v)
+	require.NoError(t, err)
+	expect.Equal(t, v.Plan, plan.Pro)
+	expect.Len(t, v.Packs, 1)
+	expect.Len(t, v.Invoices, 2)
+	expect.Len(t, v.Checkouts, 1)
+	expect.NotNil(t, v.ReadAt)
 }
 
 func TestBillingCommand_SaysWhatIsWrong(t *testing.T) {
@@ -137,9 +142,9 @@ func TestBillingCommand_SaysWhatIsWrong(t *testing.T) {
 		{[]string{"reconcile", "acme"}, `not "acme"`},
 	} {
 		exit, out, errs := run(t, b.env, append([]string{"ops", "billing"}, c.args...)...)
-		if exit != 1 || out != "" || !strings.Contains(errs, c.says) {
-			t.Errorf("%v: exit code %d, %q, %q", c.args, exit, out, errs)
-		}
+		expect.Equal(t, exit, 1)
+		expect.Equal(t, out, "")
+		expect.Contains(t, errs, c.says)
 	}
 }
 
@@ -171,9 +176,9 @@ func TestBillingCommand_SetUpCreatesProductsOnceAndChecksThem(t *testing.T) {
 		"PUBLIC_URL": "https://gateway.example",
 	}
 	exit, out, errs := run(t, env, "ops", "billing", "setup", "--check")
-	if exit != 1 || !strings.Contains(out, "missing") || strings.Contains(out, "made") {
-		t.Errorf("nothing is there: exit code %d, %q, %q", exit, out, errs)
-	}
+	expect.Equal(t, exit, 1, errs)
+	expect.Contains(t, out, "missing", errs)
+	expect.NotContains(t, out, "made", errs)
 	for _, state := range []string{"made", "there"} {
 		exit, out, errs := run(t, env, "ops", "billing", "setup")
 		if done := state == "there"; (exit == 0) != done ||

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/supportdb"
@@ -100,10 +102,10 @@ func TestDeskCommand_ListsShowsAnswersAndResolvesTickets(t *testing.T) {
 	}
 	user, of := b.person(t, "ann@buyer.example")
 	n := b.file(t, of, user, "<b>Slow</b>", "Why?\n<script>alert(1)</script>").Reference()
-	if out := b.ops(t, "tickets", "list", "--priority", "normal", "--account", of.String()); !strings.Contains(out,
-		n) || !strings.Contains(out, "<b>Slow</b>") || !strings.Contains(out, "free") {
-		t.Errorf("the list is %q", out)
-	}
+	out := b.ops(t, "tickets", "list", "--priority", "normal", "--account", of.String())
+	expect.Contains(t, out, n)
+	expect.Contains(t, out, "<b>Slow</b>")
+	expect.Contains(t, out, "free")
 	if out := b.ops(t, "tickets", "list", "--status", "closed"); strings.Contains(out, n) {
 		t.Errorf("closed are %q", out)
 	}
@@ -130,14 +132,18 @@ func TestDeskCommand_ListsShowsAnswersAndResolvesTickets(t *testing.T) {
 		!strings.Contains(shown, "resolved it; since then it is resolved") {
 		t.Errorf("the history is %s", shown)
 	}
-	if got := b.mails(t); got["ticket_replied"] != 1 || got["ticket_resolved"] != 1 || len(got) != 2 {
-		t.Errorf("mails wait: %v", got)
-	}
+	got := b.mails(t)
+	in := expect.In(t, "mails wait")
+	expect.Equal(in, got["ticket_replied"], 1)
+	expect.Equal(in, got["ticket_resolved"], 1)
+	expect.Len(in, got, 2)
 	var v operator.DeskTicketHistory
-	if err := json.Unmarshal([]byte(b.ops(t, "tickets", "show", n, "--json")), &v); err != nil || v.Reference != n ||
-		len(v.History) != 3 || len(v.Messages) != 2 {
-		t.Errorf("as JSON it is %+v, %v", v, err)
-	}
+	err := json.Unmarshal([]byte(b.ops(t, "tickets", "show", n, "--json")), &v)
+	in = expect.In(t, "as JSON")
+	require.NoError(in, err)
+	expect.Equal(in, v.Reference, n)
+	expect.Len(in, v.History, 3)
+	expect.Len(in, v.Messages, 2)
 	for _, wrong := range [][]string{
 		{"tickets", "list", "--status", "lost"},
 		{"tickets", "list", "--priority", "x"},
@@ -212,10 +218,11 @@ func TestDeskCommand_AnswersFeedbackAndWishesAndReadsTheWaitlist(t *testing.T) {
 		if before != "" {
 			page = append(page, "--before", before)
 		}
-		if out := b.ops(t, page...); !strings.Contains(strings.ToLower(out), strings.ToLower(want)) ||
-			strings.Count(out, "@") != 2 || !strings.Contains(out, "--before ") {
-			t.Errorf("the page after %q is %q", before, out)
-		}
+		out := b.ops(t, page...)
+		in := expect.In(t, "the page after %q", before)
+		expect.Contains(in, strings.ToLower(out), strings.ToLower(want))
+		expect.Equal(in, strings.Count(out, "@"), 2, out)
+		expect.Contains(in, out, "--before ")
 	}
 	if out := b.ops(t, "waitlist", "list", "--before", "a@old.example"); !strings.Contains(out, "none") {
 		t.Errorf("after the last one stands %q", out)
@@ -303,14 +310,14 @@ func TestDeskCommand_ListsContinueBelowTheirLastLine(t *testing.T) {
 	user, of := b.person(t, "ann@buyer.example")
 	older, newer := b.file(t, of, user, "first", "m").Reference(), b.file(t, of, user, "second", "m").Reference()
 	out := b.ops(t, "tickets", "list", "--limit", "1")
-	if !strings.Contains(out, "second") || strings.Contains(out, "first") ||
-		!strings.Contains(out, "add --before "+newer) {
-		t.Errorf("the newest ticket is %q", out)
-	}
-	if out := b.ops(t, "tickets", "list", "--limit", "2", "--before", newer); !strings.Contains(out, older) ||
-		strings.Contains(out, newer) || strings.Contains(out, "add --before") {
-		t.Errorf("before it there is %q", out)
-	}
+	in := expect.In(t, "the newest ticket")
+	expect.Contains(in, out, "second")
+	expect.NotContains(in, out, "first")
+	expect.Contains(in, out, "add --before "+newer)
+	out = b.ops(t, "tickets", "list", "--limit", "2", "--before", newer)
+	expect.Contains(t, out, older)
+	expect.NotContains(t, out, newer)
+	expect.NotContains(t, out, "add --before")
 	var ids []string
 	for _, title := range []string{"first", "second"} {
 		f, err := b.store.SubmitFeedback(b.ctx, supportdb.Writer{Account: of, User: user, Channel: "api"},

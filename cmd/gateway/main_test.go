@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // programVariable makes this test binary run as the program.
@@ -108,9 +110,11 @@ func TestHelp_ListsTheRoles(t *testing.T) {
 // word.
 func refused(t *testing.T, what string, code int, stdout, stderr string, want ...string) {
 	t.Helper()
-	if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "gateway: ") || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("%s: exit code %d, stdout %q, stderr %q, want exit code 1 and one line", what, code, stdout, stderr)
-	}
+	in := expect.In(t, "%s", what)
+	expect.Equal(in, code, 1)
+	expect.Equal(in, stdout, "")
+	expect.HasPrefix(in, stderr, "gateway: ")
+	expect.Equal(in, strings.Count(stderr, "\n"), 1, stderr)
 	for _, word := range want {
 		if !strings.Contains(stderr, word) {
 			t.Errorf("%s: %q does not say %q", what, stderr, word)
@@ -154,9 +158,10 @@ func TestMain_MissingVariableIsNamed(t *testing.T) {
 			refused(t, role+" without "+name, code, out, errs, name+" is not set")
 		}
 		code, out, errs := run(t, nil, strings.Fields(role)...)
-		if code != 1 || out != "" || strings.Count(errs, "\n") != len(needed) {
-			t.Errorf("%s without any: exit code %d, %q, want a line for each of %q", role, code, errs, needed)
-		}
+		in := expect.In(t, "%s without any", role)
+		expect.Equal(in, code, 1)
+		expect.Equal(in, out, "")
+		expect.Equal(in, strings.Count(errs, "\n"), len(needed), errs)
 	}
 }
 
@@ -201,9 +206,11 @@ func TestMain_NamesAServerThatDoesNotAnswerWithoutItsPassword(t *testing.T) {
 		{"serve"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"}, {"migrate", "down"},
 	} {
 		code, out, errs := run(t, environment(t), args...)
-		if code != 1 || out != "" || !strings.HasPrefix(errs, "gateway: ") || strings.Contains(errs, canary) {
-			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, out, errs)
-		}
+		in := expect.In(t, "%v", args)
+		expect.Equal(in, code, 1)
+		expect.Equal(in, out, "")
+		expect.HasPrefix(in, errs, "gateway: ")
+		expect.NotContains(in, errs, canary)
 		if args[0] != "migrate" && !strings.Contains(errs, "DATABASE_URL") {
 			t.Errorf("%v: %q does not name DATABASE_URL", args, errs)
 		}
@@ -297,13 +304,15 @@ func TestMain_RolesRunTogetherUntilSIGTERM(t *testing.T) {
 	env["UPSTREAMS_FILE"] = upstreamsFile(t,
 		fmt.Sprintf(`chains: {base_mainnet: {upstreams: [{name: a, url: "%s/v2/${UPSTREAM_KEY}"}]}}`, up.URL))
 
-	if code, out, errs := run(t, env, "migrate", "up"); code != 0 || out == "" || errs != "" {
-		t.Fatalf("migrate up: exit code %d, %q, %q", code, out, errs)
-	}
-	if code, out, _ := run(t, env, "migrate", "status"); code != 0 || strings.Contains(out, "pending") ||
-		!strings.Contains(out, "applied") {
-		t.Fatalf("migrate status: exit code %d, %q", code, out)
-	}
+	code, out, errs := run(t, env, "migrate", "up")
+	in := expect.In(t, "migrate up")
+	require.Equal(in, code, 0)
+	require.NotEqual(in, out, "")
+	require.Equal(in, errs, "")
+	code, out, _ = run(t, env, "migrate", "status")
+	require.Equal(t, code, 0)
+	require.NotContains(t, out, "pending")
+	require.Contains(t, out, "applied")
 	worker := begin(t, env, "worker", "durable work runs")
 	api := begin(t, env, "serve", "serving")
 	testkit.Eventually(t, patience, func() bool { return ready(t, api.address) }, "the API is ready")

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
@@ -85,9 +87,10 @@ func TestOpsCommand_SteersARunningGateway(t *testing.T) {
 	table := func(args ...string) string {
 		t.Helper()
 		code, out, errs := run(t, ops, append([]string{"ops", "upstreams"}, args...)...)
-		if code != 0 || errs != "" || strings.Contains(out, canary) {
-			t.Fatalf("ops upstreams %v: exit code %d, %q, %q", args, code, out, errs)
-		}
+		in := expect.In(t, "ops upstreams %v", args)
+		require.Equal(in, code, 0)
+		require.Equal(in, errs, "")
+		require.NotContains(in, out, canary)
 		return spaces.ReplaceAllString(out, " | ")
 	}
 
@@ -145,14 +148,15 @@ func TestOpsCommand_SteersARunningGateway(t *testing.T) {
 
 	// Out of rotation, and back.
 	exit, out, errs := run(t, ops, "ops", "upstreams", "cordon", "one", "--reason", "it lies")
-	if exit != 0 || out != "cordoned one of base_mainnet\n" || errs != "" {
-		t.Fatalf("cordon: exit code %d, %q, %q", exit, out, errs)
-	}
+	in := expect.In(t, "cordon")
+	require.Equal(in, exit, 0)
+	require.Equal(in, out, "cordoned one of base_mainnet\n")
+	require.Equal(in, errs, "")
 	code(t, api.address, welcome.Key, "-32020")
-	if got := table(); !strings.Contains(got, "| cordoned |") ||
-		!strings.Contains(got, "one of base_mainnet is cordoned: by ") || !strings.Contains(got, ": it lies") {
-		t.Errorf("the table is\n%s", got)
-	}
+	got := table()
+	expect.Contains(t, got, "| cordoned |")
+	expect.Contains(t, got, "one of base_mainnet is cordoned: by ")
+	expect.Contains(t, got, ": it lies")
 	if exit, out, errs = run(t, ops, "ops", "upstreams", "uncordon", "one"); exit != 0 ||
 		out != "uncordoned one of base_mainnet\n" {
 		t.Fatalf("uncordon: exit code %d, %q, %q", exit, out, errs)
@@ -226,9 +230,9 @@ func TestCheckCommand_NamesEveryMistakeWithItsLine(t *testing.T) {
 		".example/${ABSENT_KEY}\n        haeders: {}\n")
 	exit, out, errs := run(t, nil, "check", bad)
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if exit != 1 || errs != "gateway: the upstreams file has 3 mistakes\n" || len(lines) != 5 {
-		t.Fatalf("exit code %d, %q, %q", exit, out, errs)
-	}
+	require.Equal(t, exit, 1, out)
+	require.Equal(t, errs, "gateway: the upstreams file has 3 mistakes\n", out)
+	require.Len(t, lines, 5, out)
 	for i, want := range []string{
 		":4:15: chains.base_mainnet.upstreams[0].name: ",
 		":5:14: chains.base_mainnet.upstreams[0].url: the environment variable ABSENT_KEY", ":6:9: chains",
@@ -241,11 +245,10 @@ func TestCheckCommand_NamesEveryMistakeWithItsLine(t *testing.T) {
 		"chains: {base_mainnet: {upstreams: [{name: a, url: \"https://a.example/${KEY}\"}, {name: b, url: "+
 			"\"https://b.example\"}]}}")
 	exit, out, errs = run(t, map[string]string{"KEY": canary}, "check", good)
-	if exit != 0 || errs != "" ||
-		!strings.Contains(out, good+": note: chains: not named, so not served: eth_mainnet") ||
-		!strings.HasSuffix(out, good+": no mistakes; chains: 1, upstreams: 2\n") {
-		t.Errorf("exit code %d, %q, %q", exit, out, errs)
-	}
+	expect.Equal(t, exit, 0)
+	expect.Equal(t, errs, "")
+	expect.Contains(t, out, good+": note: chains: not named, so not served: eth_mainnet")
+	expect.HasSuffix(t, out, good+": no mistakes; chains: 1, upstreams: 2\n")
 	if strings.Contains(out, canary) {
 		t.Error("an address is shown")
 	}

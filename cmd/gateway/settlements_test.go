@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -110,10 +112,11 @@ func TestSettlementsCommand_ListsByStage(t *testing.T) {
 		len(views) != 1 {
 		t.Fatalf("%+v, %v", views, err)
 	}
-	if v := views[0]; v.Tx != granted.Tx || v.Granted == nil || v.Granted.Net+v.Granted.VAT != v.Paid ||
-		v.WorkflowID != workflows.SettlementID(granted) {
-		t.Errorf("%+v", v)
-	}
+	v := views[0]
+	expect.Equal(t, v.Tx, granted.Tx)
+	require.NotNil(t, v.Granted)
+	expect.Equal(t, v.Granted.Net+v.Granted.VAT, v.Paid)
+	expect.Equal(t, v.WorkflowID, workflows.SettlementID(granted))
 }
 
 func TestSettlementsCommand_ShowTellsTheHistoryInWords(t *testing.T) {
@@ -197,10 +200,10 @@ func TestSettlementsCommand_RefundNoteSaysWhatToSendAndIsRecordedOnce(t *testing
 	}
 	b.settlements(t, "refund-note", id.Tx.String(), "--reason", "The rest.", "--again")
 	lines, err := b.store.SettlementHistory(b.ctx, id)
-	if err != nil || len(lines) != 3 || lines[1].Words != "Support noted a refund by hand: The service was down." ||
-		lines[2].Words != "Support noted a refund by hand: The rest." {
-		t.Errorf("the history is %+v, %v", lines, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, lines, 3)
+	expect.Equal(t, lines[1].Words, "Support noted a refund by hand: The service was down.")
+	expect.Equal(t, lines[2].Words, "Support noted a refund by hand: The rest.")
 	gone := paidBy(2, 0x11)
 	b.grant(t, gone, 90_000, "US")
 	if _, err := b.limits.ConcludeSettlement(b.ctx, gone, x402.FinalityGone, nil, "Gone.",
@@ -255,8 +258,10 @@ func TestSettlementsCommand_NamesWhatIsNotUnderstood(t *testing.T) {
 		"TEMPORAL_ADDRESS is not":  {"retry", hash},
 	} {
 		exit, out, errs := run(t, b.env, append([]string{"ops", "settlements"}, args...)...)
-		if exit != 1 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {
-			t.Errorf("%v: exit code %d, %q, %q, want %q", args, exit, out, errs, want)
-		}
+		in := expect.In(t, "%v", args)
+		expect.Equal(in, exit, 1)
+		expect.Equal(in, out, "")
+		expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
+		expect.Contains(in, errs, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/chainaccess/gateway/internal/sandbox/internal/genesis"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -146,9 +147,10 @@ func TestCCIP_OffchainNamesAreAnsweredByTheGateway(t *testing.T) {
 	must(t, err)
 	out, err := universal.ABI.Unpack("reverse", answer)
 	must(t, err)
-	if out[0] != ENSErin || out[1] != genesis.OffchainResolver || out[2] != PublicResolver {
-		t.Errorf("account 5 is %v", out)
-	}
+	in := expect.In(t, "account 5")
+	expect.Equal[any](in, out[0], ENSErin)
+	expect.Equal[any](in, out[1], genesis.OffchainResolver)
+	expect.Equal[any](in, out[2], PublicResolver)
 	for name, want := range map[string]string{
 		ENSMissing: "HttpError", ENSForged: "ResolverError", ENSExpired: "ResolverError",
 		"a.b." + ENSOffchain: "HttpError",

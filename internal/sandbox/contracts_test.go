@@ -13,6 +13,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/sandbox/contracts"
 	"github.com/chainaccess/gateway/internal/sandbox/internal/genesis"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -153,10 +155,11 @@ func TestUniversalResolver_ConfirmsPrimaryNames(t *testing.T) {
 		t.Errorf("on Base account 1 is %v", out)
 	}
 	name, args := universal.refused(t, "reverse", accounts[3].Address.Bytes(), ether)
-	if found, _ := args[1].([]byte); name != "ReverseAddressMismatch" || args[0] != ENSAlice ||
-		common.BytesToAddress(found) != accounts[1].Address {
-		t.Errorf("a name of somebody else is refused with %s%v", name, args)
-	}
+	found, _ := args[1].([]byte)
+	in := expect.In(t, "a name of somebody else is refused")
+	expect.Equal(in, name, "ReverseAddressMismatch")
+	expect.Equal[any](in, args[0], ENSAlice)
+	expect.Equal(in, common.BytesToAddress(found), accounts[1].Address)
 	for i, want := range map[int]string{4: "ResolverNotFound", 7: "ResolverNotFound", 9: "ResolverNotFound"} {
 		if got, _ := universal.refused(t, "reverse", accounts[i].Address.Bytes(), ether); got != want {
 			t.Errorf("account %d is refused with %s, want %s", i, got, want)
@@ -186,10 +189,9 @@ func TestUniversalResolver_TakesSeveralQuestionsAtOnce(t *testing.T) {
 	unpacked, err := arguments.Unpack(answer) // bytes[] and string[] have the same encoding
 	must(t, err)
 	answers, _ := unpacked[0].([]string)
-	if len(answers) != 3 || common.BytesToAddress([]byte(answers[0])) != s.Accounts()[1].Address ||
-		!strings.Contains(answers[1], "https://") {
-		t.Errorf("answers %q", answers)
-	}
+	require.Len(t, answers, 3)
+	expect.Equal(t, common.BytesToAddress([]byte(answers[0])), s.Accounts()[1].Address)
+	expect.Contains(t, answers[1], "https://")
 }
 
 func TestENS_RegistryAndResolverAnswerByThemselves(t *testing.T) {
@@ -240,10 +242,11 @@ func TestPriceFeeds_AreFreshWhereTheyShould(t *testing.T) {
 		if begin := blockAt(t, feed.url, "0x0").Time; tc.fresh && updated.Uint64() <= uint64(begin) {
 			t.Errorf("%s was not answered again since the genesis block", tc.name)
 		}
-		if answer.Int64() != tc.answer || (age < 10*time.Minute) != tc.fresh || round[0] == nil ||
-			answered.Sign() <= 0 {
-			t.Errorf("%s: round %v, %s old", tc.name, round, age)
-		}
+		in := expect.In(t, "%s", tc.name)
+		expect.Equal(in, answer.Int64(), tc.answer)
+		expect.Equal(in, age < 10*time.Minute, tc.fresh)
+		expect.NotEqual(in, round[0], nil)
+		expect.Greater(in, answered.Sign(), 0)
 		if feed.ask(t, "decimals")[0] != uint8(8) || feed.ask(t, "description")[0] != tc.name {
 			t.Errorf("%s is %v", tc.name, feed.ask(t, "description"))
 		}
@@ -293,7 +296,7 @@ func TestLayerTwos_SayWhatDataCosts(t *testing.T) {
 	// (120 + 140) bytes * 16 gas * 2 gwei, in gas of 0.01 gwei; the rest is 21,000 and 4 per zero
 	// byte.
 	const gas = 260 * 16 * 200
-	if data[0] != uint64(gas) || all[1] != data[0] || all[0] != uint64(gas+21_000+480) {
-		t.Errorf("components %v, for data %v", all, data)
-	}
+	expect.Equal[any](t, data[0], uint64(gas))
+	expect.Equal(t, all[1], data[0])
+	expect.Equal[any](t, all[0], uint64(gas+21_000+480))
 }

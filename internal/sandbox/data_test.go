@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/chainaccess/gateway/internal/sandbox/internal/evm"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -126,10 +127,9 @@ func TestAssetTransfers_AreThoseOfTheChain(t *testing.T) {
 			t.Errorf("transfer of block %d is dated %v", f.Block, f.Metadata)
 		}
 		coin := f.Category == "external"
-		if coin != (f.Asset != nil && *f.Asset == "ETH") || coin != (f.Raw.Address == nil) ||
-			!strings.HasPrefix(f.ID, f.Hash.Hex()) {
-			t.Errorf("transfer %+v", f)
-		}
+		expect.Equal(t, coin, f.Asset != nil && *f.Asset == "ETH")
+		expect.Equal(t, coin, f.Raw.Address == nil)
+		expect.HasPrefix(t, f.ID, f.Hash.Hex())
 	}
 	if !maps.Equal(want, got) {
 		t.Errorf("the index has %v, the chain %v", got, want)
@@ -220,16 +220,17 @@ func TestTokenBalances_AreWhatTheTokensSay(t *testing.T) {
 	must(t, call(t, url, "alchemy_getTokenBalances", &held, owner, "erc20", query{"maxCount": 100}))
 	// Any call makes the emitter log a transfer, and every account has received one.
 	found := slices.IndexFunc(held.Tokens, func(a amount) bool { return a.Contract == emitter })
-	if held.Address != owner || found < 0 || held.Tokens[found].Balance == nil ||
-		held.Tokens[found].Balance.Big().Int64() != 1 {
-		t.Errorf("%s holds %+v", owner, held.Tokens)
-	}
+	expect.Equal(t, held.Address, owner)
+	require.AtLeast(t, found, 0)
+	require.NotNil(t, held.Tokens[found].Balance)
+	expect.Equal(t, held.Tokens[found].Balance.Big().Int64(), 1)
 	nobody := common.HexToAddress("0x00000000000000000000000000000000000e0a00")
 	must(t, call(t, url, "alchemy_getTokenBalances", &listed, owner, []any{emitter, nobody}))
-	if len(listed.Tokens) != 2 || listed.Tokens[0].Error != nil || listed.Tokens[1].Error == nil ||
-		listed.Tokens[1].Balance != nil {
-		t.Errorf("asked for two contracts it gave %+v", listed.Tokens)
-	}
+	in := expect.In(t, "asked for two contracts")
+	require.Len(in, listed.Tokens, 2)
+	expect.Nil(in, listed.Tokens[0].Error)
+	expect.NotNil(in, listed.Tokens[1].Error)
+	expect.Nil(in, listed.Tokens[1].Balance)
 	must(t, call(t, url, "alchemy_getTokenBalances", &native, owner, "NATIVE_TOKEN"))
 	for name, params := range map[string][]any{
 		"wrong spec": {owner, "erc721"}, "wrong list": {owner, []string{"0x1"}}, "no address": {},

@@ -20,6 +20,8 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/chainaccess/gateway/internal/sandbox/internal/evm"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -96,26 +98,25 @@ func TestEVM_ChainsHaveHistoryLogsTracesAndFinality(t *testing.T) {
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	u := s.upstream(t, chain.BaseMainnet, 0)
 	final, safe, latest := blockAt(t, u.URL, "finalized"), blockAt(t, u.URL, "safe"), blockAt(t, u.URL, "latest")
-	if final.Number < 64 || final.Number > safe.Number || safe.Number > latest.Number {
-		t.Errorf("finalized %d, safe %d, latest %d", final.Number, safe.Number, latest.Number)
-	}
+	expect.Between(t, final.Number, 64, safe.Number)
+	expect.AtMost(t, safe.Number, latest.Number)
 	var logs []types.Log
 	must(t, call(t, u.URL, "eth_getLogs", &logs, map[string]any{
 		"fromBlock": "0x0", "toBlock": "latest", "address": s.LogEmitter(chain.BaseMainnet),
 		"topics": []any{evm.TransferTopic},
 	}))
-	if len(logs) < 16 || len(logs[0].Topics) != 3 || len(logs[0].Data) != 32 {
-		t.Fatalf("%d logs, first %+v", len(logs), logs)
-	}
+	require.AtLeast(t, len(logs), 16, logs)
+	require.Len(t, logs[0].Topics, 3)
+	require.Len(t, logs[0].Data, 32)
 	var trace struct {
 		Type string         `json:"type"`
 		To   common.Address `json:"to"`
 		Gas  hexutil.Uint64 `json:"gasUsed"`
 	}
 	must(t, call(t, u.URL, "debug_traceTransaction", &trace, logs[0].TxHash, map[string]any{"tracer": "callTracer"}))
-	if trace.Type != "CALL" || trace.To != s.LogEmitter(chain.BaseMainnet) || trace.Gas == 0 {
-		t.Errorf("trace %+v", trace)
-	}
+	expect.Equal(t, trace.Type, "CALL")
+	expect.Equal(t, trace.To, s.LogEmitter(chain.BaseMainnet))
+	expect.NotEqual(t, trace.Gas, 0)
 	var steps struct {
 		Steps []map[string]any `json:"structLogs"`
 	}

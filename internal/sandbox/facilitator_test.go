@@ -7,13 +7,14 @@ import (
 	"io"
 	"math/big"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -78,23 +79,26 @@ func TestFacilitator_SettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
 	for _, version := range []int{x402.Version1, x402.Version2} {
 		p := pay(t, &q, s.Accounts()[6], version, byte(version))
 		before := s.balance(t, s.Seller())
-		if verdict, err := f.ask(t, "/verify", &q, p); err != nil || verdict["isValid"] != true ||
-			verdict["payer"] == nil {
-			t.Fatalf("version %d: the verdict is %v, %v", version, verdict, err)
-		}
+		verdict, err := f.ask(t, "/verify", &q, p)
+		in := expect.In(t, "version %d: the verdict", version)
+		require.NoError(in, err)
+		require.Equal[any](in, verdict["isValid"], true)
+		require.NotEqual(in, verdict["payer"], nil)
 		outcome, err := f.ask(t, "/settle", &q, p)
+		in = expect.In(t, "version %d: the outcome", version)
+		require.NoError(in, err)
+		require.Equal[any](in, outcome["success"], true)
+		require.Equal[any](in, outcome["network"], q.Terms.Network(version))
 		//nolint:errcheck,forcetypeassert // a string
-		if err != nil || outcome["success"] != true || outcome["network"] != q.Terms.Network(version) ||
-			!strings.HasPrefix(outcome["transaction"].(string), "0x") {
-			t.Fatalf("version %d: the outcome is %v, %v", version, outcome, err)
-		}
+		require.HasPrefix(in, outcome["transaction"].(string), "0x")
 		if got := s.balance(t, s.Seller()) - before; got != 54_000 {
 			t.Errorf("version %d moved %d", version, got)
 		}
-		if again, err := f.ask(t, "/settle", &q, p); err != nil || again["success"] != false ||
-			again["transaction"] != "" {
-			t.Errorf("version %d settled again: %v, %v", version, again, err)
-		}
+		again, err := f.ask(t, "/settle", &q, p)
+		in = expect.In(t, "version %d settled again", version)
+		require.NoError(in, err)
+		expect.Equal[any](in, again["success"], false)
+		expect.Equal[any](in, again["transaction"], "")
 	}
 	if f.Settlements() != 4 {
 		t.Errorf("it counted %d requests to settle", f.Settlements())
@@ -123,14 +127,17 @@ func TestFacilitator_RefusesWhatWouldNotSettle(t *testing.T) {
 		} else {
 			p.To = q.Terms.PayTo
 		}
-		if verdict, err := f.ask(t, "/verify", &q, p); err != nil || verdict["isValid"] != false ||
-			verdict["invalidReason"] != reason {
-			t.Errorf("%s: the verdict is %v, %v", reason, verdict, err)
-		}
-		if outcome, err := f.ask(t, "/settle", &q, p); err != nil || outcome["success"] != false ||
-			outcome["errorReason"] != reason || outcome["transaction"] != "" {
-			t.Errorf("%s: the outcome is %v, %v", reason, outcome, err)
-		}
+		verdict, err := f.ask(t, "/verify", &q, p)
+		in := expect.In(t, "%s: the verdict", reason)
+		require.NoError(in, err)
+		expect.Equal[any](in, verdict["isValid"], false)
+		expect.Equal[any](in, verdict["invalidReason"], reason)
+		outcome, err := f.ask(t, "/settle", &q, p)
+		in = expect.In(t, "%s: the outcome", reason)
+		require.NoError(in, err)
+		expect.Equal[any](in, outcome["success"], false)
+		expect.Equal[any](in, outcome["errorReason"], reason)
+		expect.Equal[any](in, outcome["transaction"], "")
 	}
 }
 

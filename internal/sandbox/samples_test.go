@@ -11,6 +11,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/chainaccess/gateway/internal/sandbox/internal/genesis"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -79,8 +81,8 @@ func TestMulticall_AnswersManyCallsAtOnce(t *testing.T) {
 		Success    bool   `json:"success"`
 		ReturnData []byte `json:"returnData"`
 	})
-	if len(results) != 2 || !results[0].Success || !bytes.Contains(results[0].ReturnData, []byte("USDC")) ||
-		results[1].Success {
-		t.Errorf("results %v", out)
-	}
+	require.Len(t, results, 2, out)
+	expect.True(t, results[0].Success, out)
+	expect.True(t, bytes.Contains(results[0].ReturnData, []byte("USDC")), results[0].ReturnData, out)
+	expect.False(t, results[1].Success, out)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -140,9 +141,9 @@ func TestStart_RunsAllChainsBehindTwoUpstreamsEach(t *testing.T) {
 			t.Errorf("%s has %d upstreams", w.id, count[w.id])
 		}
 	}
-	if len(names) != 12 || !names["sandbox-eth-a"] || !names["sandbox-solana-b"] {
-		t.Errorf("names %v", names)
-	}
+	expect.Len(t, names, 12)
+	expect.True(t, names["sandbox-eth-a"])
+	expect.True(t, names["sandbox-solana-b"])
 }
 
 func TestStart_RunsOnlyTheChainsAskedFor(t *testing.T) {

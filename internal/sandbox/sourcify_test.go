@@ -14,6 +14,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -82,9 +84,11 @@ func TestSourcify_KnowsTheContractsOfTheSandbox(t *testing.T) {
 			t.Errorf("%s: %d, %+v", tc.path, status, l)
 			continue
 		}
-		if l.Proxy.IsProxy != (tc.proxy != "") ||
-			tc.proxy != "" && (*l.Proxy.Type != tc.proxy || l.Proxy.Implementations[0]["name"] != tc.target) {
-			t.Errorf("%s is a proxy: %+v", tc.path, l.Proxy)
+		in := expect.In(t, "%s is a proxy", tc.path)
+		expect.Equal(in, l.Proxy.IsProxy, tc.proxy != "")
+		if tc.proxy != "" {
+			expect.Equal(in, *l.Proxy.Type, tc.proxy)
+			expect.Equal(in, l.Proxy.Implementations[0]["name"], tc.target)
 		}
 	}
 	status, l := s.listing(t, "1/"+UniversalResolver.Hex()+"?fields=sources,compilation.name")
@@ -113,9 +117,10 @@ func TestSourcify_SaysWhatItDoesNotKnow(t *testing.T) {
 		"8453/" + Overloads.Hex() + "?fields=a&omit=abi": {http.StatusBadRequest, "invalid_parameter"},
 	} {
 		status, l := s.listing(t, path)
-		if status != want.status || l.CustomCode != want.code || l.Match != nil {
-			t.Errorf("%s: %d, %+v, want %d %s", path, status, l, want.status, want.code)
-		}
+		in := expect.In(t, "%s", path)
+		expect.Equal(in, status, want.status)
+		expect.Equal(in, l.CustomCode, want.code)
+		expect.Nil(in, l.Match)
 		if want.code == "" && (l.ChainID != "8453" || !strings.HasPrefix(path, "8453/"+l.Address)) {
 			t.Errorf("%s: says nothing of what was asked for: %+v", path, l)
 		}
@@ -152,9 +157,11 @@ func TestSignatureDatabase_KnowsWhatContractsHave(t *testing.T) {
 	} {
 		status, body := get(t, s.Sourcify().URL+"/signature-database/v1/lookup"+query)
 		var f found
-		if err := json.Unmarshal(body, &f); err != nil || status != http.StatusOK || !f.OK {
-			t.Fatalf("%s: %d, %v, %s", query, status, err, body)
-		}
+		err := json.Unmarshal(body, &f)
+		in := expect.In(t, "%s", query)
+		require.NoError(in, err)
+		require.Equal(in, status, http.StatusOK, body)
+		require.True(in, f.OK, body)
 		got := map[string][]string{}
 		for _, lists := range []map[string][]candidate{f.Result.Function, f.Result.Event} {
 			for hash, list := range lists {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
@@ -56,10 +57,10 @@ func TestWorkerReadiness_SaysWhatDoesNotWork(t *testing.T) {
 		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil {
 			t.Fatalf("%s: %v in %s", name, err, answer.Body)
 		}
-		if answer.Code != tc.status || said.Checks["chain base_mainnet"] != tc.said ||
-			(said.Status == "ready") != (tc.status == http.StatusOK) {
-			t.Errorf("%s: %d %+v, want %d and %q", name, answer.Code, said, tc.status, tc.said)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, answer.Code, tc.status)
+		expect.Equal(in, said.Checks["chain base_mainnet"], tc.said)
+		expect.Equal(in, said.Status == "ready", tc.status == http.StatusOK)
 		if work := said.Checks["work"]; (tc.work == nil) != (work == "ok") ||
 			(tc.work != nil && !strings.Contains(work, "Temporal")) {
 			t.Errorf("%s: of the work it says %q", name, work)

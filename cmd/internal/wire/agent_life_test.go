@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -84,18 +86,20 @@ func TestAgent_WholeLife(t *testing.T) {
 	agent, me := welcomed{}, newWallet(t)
 	b.gives(t, &agent, "", "get_key", nil)
 	key := agent.Key
-	if _, ok := account.ParseKey(key); !ok || agent.Door != "public" || agent.Fences.Day != 10_000*plan.Unit ||
-		agent.Doorways["adopt"].ClaimCode == "" {
-		t.Fatalf("welcomed with %+v", agent)
-	}
+	_, ok := account.ParseKey(key)
+	require.True(t, ok)
+	require.Equal(t, agent.Door, "public")
+	require.Equal(t, agent.Fences.Day, 10_000*plan.Unit)
+	require.NotEqual(t, agent.Doorways["adopt"].ClaimCode, "")
 	var can struct {
 		You     map[string]any
 		Budgets []map[string]any
 		Doors   []map[string]any
 	}
-	if b.gives(t, &can, key, "what_can_i_do", nil); len(can.You) == 0 || len(can.Budgets) == 0 || len(can.Doors) == 0 {
-		t.Errorf("it can %+v", can)
-	}
+	b.gives(t, &can, key, "what_can_i_do", nil)
+	expect.NotEmpty(t, can.You)
+	expect.NotEmpty(t, can.Budgets)
+	expect.NotEmpty(t, can.Doors)
 	b.agentCalls(t, key)
 
 	b.useUpDay(t)
@@ -104,10 +108,12 @@ func TestAgent_WholeLife(t *testing.T) {
 		t.Errorf("the next door is %v", end.Data.NextDoor)
 	}
 	bound := b.bindByTools(t, key, me)
-	if !bound.Bound || bound.Door != "wallet_bound" || bound.BoundAddress != me.address ||
-		bound.Prefix != agent.Prefix || bound.Key != "" || bound.Fences.Month != 1_000_000*plan.Unit {
-		t.Errorf("bound as %+v", bound)
-	}
+	expect.True(t, bound.Bound)
+	expect.Equal(t, bound.Door, "wallet_bound")
+	expect.Equal(t, bound.BoundAddress, me.address)
+	expect.Equal(t, bound.Prefix, agent.Prefix)
+	expect.Equal(t, bound.Key, "")
+	expect.Equal(t, bound.Fences.Month, 1_000_000*plan.Unit)
 	b.agentCalls(t, key)
 	if no := b.refuses(t, -32028, key, "create_api_key", map[string]any{
 		"name": "more",
@@ -119,9 +125,9 @@ func TestAgent_WholeLife(t *testing.T) {
 	owner.signIn(t, box, "owner@buyer.example")
 	at, page := owner.send(t, "/agents", "/agents/adopt", url.Values{"claim_code": {agent.Doorways["adopt"].ClaimCode}})
 	adopted := at.Query().Get("adopted")
-	if at.Path != "/agents" || adopted == "" || !strings.Contains(page, agent.Prefix) {
-		t.Fatalf("adoption leads to %s: %s", at, page)
-	}
+	require.Equal(t, at.Path, "/agents")
+	require.NotEqual(t, adopted, "")
+	require.Contains(t, page, agent.Prefix)
 	b.livesAdopted(t, key)
 	_, page = owner.send(t, "/keys/new", "/keys/new", url.Values{"name": {"owner"}})
 	b.endsByOwner(t, plaintextKey.FindString(page), key, adopted)
@@ -150,9 +156,9 @@ func (b *bench) bindByTools(t *testing.T, key string, me signed) (bound welcomed
 		Expires int    `json:"expires_in_seconds"`
 	}
 	b.gives(t, &asked, key, "bind_key_start", map[string]any{"address": me.address})
-	if !strings.Contains(asked.Message, me.address) || asked.Expires < 500 || asked.Expires > 600 {
-		t.Errorf("asked to sign %q within %d s", asked.Message, asked.Expires)
-	}
+	in := expect.In(t, "asked to sign")
+	expect.Contains(in, asked.Message, me.address)
+	expect.Between(in, asked.Expires, 500, 600)
 	b.gives(t, &bound, key, "bind_key_complete", map[string]any{
 		"address": me.address, "signature": me.sign(asked.Message),
 	})
@@ -172,10 +178,12 @@ func (b *bench) livesAdopted(t *testing.T, key string) {
 		Totals struct{ Requests, Units float64 }
 		Keys   []struct{ Prefix string }
 	}
-	if b.gives(t, &statement, key, "get_statement", nil); statement.Plan != "free" || statement.Totals.Units != 2 ||
-		len(statement.Keys) != 1 || statement.Keys[0].Prefix != key[:12] {
-		t.Errorf("the statement is %+v, want the two calls since the adoption", statement)
-	}
+	b.gives(t, &statement, key, "get_statement", nil)
+	in := expect.In(t, "the two calls since the adoption")
+	expect.Equal(in, statement.Plan, "free")
+	expect.Equal(in, statement.Totals.Units, 2)
+	require.Len(in, statement.Keys, 1)
+	expect.Equal(in, statement.Keys[0].Prefix, key[:12])
 	b.asksForHelp(t, key, failed.Data.RequestID)
 	for name, arguments := range map[string]map[string]any{
 		"create_api_key": {"name": "more"}, "list_api_keys": nil, "revoke_api_key": {"api_key_id": "x"},
@@ -198,9 +206,9 @@ func (b *bench) asksForHelp(t *testing.T, key, requestID string) {
 	b.gives(t, &ticket, key, "manage_tickets", map[string]any{
 		"action": "create", "subject": "eth_accounts", "message": "Is it served?", "request_id": requestID,
 	})
-	if !strings.HasPrefix(ticket.Reference, "CAG-") || ticket.Status != "open" || ticket.Channel != "mcp" {
-		t.Fatalf("the ticket is %+v", ticket)
-	}
+	require.HasPrefix(t, ticket.Reference, "CAG-")
+	require.Equal(t, ticket.Status, "open")
+	require.Equal(t, ticket.Channel, "mcp")
 	var list struct{ Tickets []struct{ Reference string } }
 	if b.gives(t, &list, key, "manage_tickets", map[string]any{"action": "list"}); len(list.Tickets) != 1 ||
 		list.Tickets[0].Reference != ticket.Reference {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // toolRefusal is the error of a refused tool call.
@@ -66,10 +68,11 @@ func (b *bench) tool(t *testing.T, key, name string, arguments map[string]any) (
 			IsError           bool
 		}
 	}
-	if err := json.Unmarshal(text, &answer); err != nil || resp.StatusCode != http.StatusOK ||
-		len(answer.Result.Content) != 1 {
-		t.Fatalf("%s: HTTP %d %s (%v)", name, resp.StatusCode, text, err)
-	}
+	err = json.Unmarshal(text, &answer)
+	in := expect.In(t, "%s", name)
+	require.NoError(in, err)
+	require.Equal(in, resp.StatusCode, http.StatusOK, text)
+	require.Len(in, answer.Result.Content, 1, text)
 	if !answer.Result.IsError {
 		return answer.Result.StructuredContent, nil
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestDrain_ProcessSaysSoWhileItStillTakesCalls(t *testing.T) {
@@ -117,18 +119,20 @@ func TestDrain_CallsThatOutliveItAreRefundedOrSettled(t *testing.T) {
 		u.Release()
 	}
 	err := b.serve.end(t)
-	if err == nil || !strings.Contains(err.Error(), "DRAIN_TIMEOUT") || strings.Contains(err.Error(), "did not end") {
-		t.Errorf("serve: %v, want an error that names DRAIN_TIMEOUT alone", err)
-	}
+	in := expect.In(t, "serve")
+	require.Error(in, err)
+	expect.Contains(in, err.Error(), "DRAIN_TIMEOUT")
+	expect.NotContains(in, err.Error(), "did not end")
 	// Records are written before the API stops, so there is nothing to wait for.
 	records := sums(t, b.cfg.DatabaseURL, callsQuery)
 	if got, want := records["base_mainnet eth_call upstream_failed balanced"], (figures{1, 0}); got != want {
 		t.Errorf("records are %v, want one of a read given back", records)
 	}
-	if got := records["base_mainnet eth_sendRawTransaction ok balanced"]; got.requests != 1 || got.units == 0 ||
-		len(records) != 2 {
-		t.Errorf("records are %v, want one of a write that is charged", records)
-	}
+	got := records["base_mainnet eth_sendRawTransaction ok balanced"]
+	in = expect.In(t, "one of a write that is charged")
+	expect.Equal(in, got.requests, 1)
+	expect.NotEqual(in, got.units, 0)
+	expect.Len(in, records, 2)
 	var usage map[string]figures
 	testkit.Eventually(t, patience, func() bool {
 		usage = sums(t, b.cfg.DatabaseURL, usageQuery)

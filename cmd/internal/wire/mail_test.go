@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store"
@@ -49,10 +50,10 @@ func TestWorkerRole_SendsMailsAndTheAPIShowsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The worker uses its own configuration in the mail, whichever process queued it.
-	if m.Code != "604213" || m.Link() != b.url+"/sign-in/token-canary" ||
-		!strings.Contains(m.Text, "Chain Access Gateway, "+b.url+"\nQuestions: "+b.cfg.Contact) {
-		t.Errorf("arrived: %s", m.Text)
-	}
+	in := expect.In(t, "arrived")
+	expect.Equal(in, m.Code, "604213")
+	expect.Equal(in, m.Link(), b.url+"/sign-in/token-canary")
+	expect.Contains(in, m.Text, "Chain Access Gateway, "+b.url+"\nQuestions: "+b.cfg.Contact)
 	testkit.Eventually(t, patience, func() bool {
 		return len(b.log.values("mail sent", "mail_id")) == 1
 	}, "the log says once that a mail was sent")

@@ -12,6 +12,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
@@ -26,10 +28,12 @@ func TestServe_RefusesARedisThatMayDeleteUsage(t *testing.T) {
 		TemporalAddress: testkit.ClosedAddress(t), TemporalNamespace: "default", DrainTimeout: time.Second,
 	}
 	err := Serve(t.Context(), cfg, config.Upstreams{}, nil, slog.New(slog.DiscardHandler), nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "REDIS_URL: ") || !strings.Contains(err.Error(), "allkeys-lru") ||
-		!strings.Contains(err.Error(), "noeviction") || strings.Contains(err.Error(), canary) {
-		t.Errorf("serve: %v, want REDIS_URL with the policy and what to set, and no password", err)
-	}
+	in := expect.In(t, "serve")
+	require.Error(in, err)
+	expect.HasPrefix(in, err.Error(), "REDIS_URL: ")
+	expect.Contains(in, err.Error(), "allkeys-lru")
+	expect.Contains(in, err.Error(), "noeviction")
+	expect.NotContains(in, err.Error(), canary)
 }
 
 func TestRedisHealth_StopsAndBeginsAdmittingAsThePolicyChanges(t *testing.T) {
@@ -73,8 +77,8 @@ func TestRedisHealth_StopsAndBeginsAdmittingAsThePolicyChanges(t *testing.T) {
 			return (m.Ping(t.Context()) != nil) == (row.evicts == 1) && served("gateway_redis_evicts") == row.evicts
 		}, "the gate notices %s", row.policy)
 	}
-	if served("gateway_redis_append_only") != 1 || served("gateway_redis_write_failed") != 0 ||
-		served("gateway_redis_memory_used_bytes") == 0 {
-		t.Error("a Redis in order is served as one that is not")
-	}
+	in := expect.In(t, "a Redis in order is served as one that is not")
+	expect.Equal(in, served("gateway_redis_append_only"), 1)
+	expect.Equal(in, served("gateway_redis_write_failed"), 0)
+	expect.NotEqual(in, served("gateway_redis_memory_used_bytes"), 0)
 }

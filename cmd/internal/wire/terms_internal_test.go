@@ -7,6 +7,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
@@ -37,9 +39,9 @@ func TestPaymentTerms_AreThoseOfTheConfigurationAndChain(t *testing.T) {
 		Confirmations: 3, CorroborateAbove: 7,
 	}
 	got, err := newTerms(cfg, poolOf(t, "base_mainnet", 84532))
-	if err != nil || got != want || !got.Open() {
-		t.Errorf("%+v, %v, want %+v", got, err, want)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, got, want)
+	expect.True(t, got.Open(), got)
 	if got, err = newTerms(cfg, poolOf(t, "base_mainnet", 0)); err != nil || got.Chain != 8453 {
 		t.Errorf("without an id of its own the chain is %d, %v", got.Chain, err)
 	}

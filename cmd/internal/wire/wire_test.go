@@ -23,7 +23,9 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/price"
 )
 
@@ -203,9 +205,10 @@ func (b *bench) call(t *testing.T, key, method, params string, wantStatus int, w
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":"my id","method":"` + method + `","params":` + params + `}`
 	status, answer := b.ask(t, http.MethodPost, "/rpc/base_mainnet", key, body)
-	if status != wantStatus || !strings.Contains(answer, `"id":"my id"`) || !strings.Contains(answer, want) {
-		t.Fatalf("%s: %d %s, want %d with %s", method, status, answer, wantStatus, want)
-	}
+	in := expect.In(t, "%s", method)
+	require.Equal(in, status, wantStatus)
+	require.Contains(in, answer, `"id":"my id"`)
+	require.Contains(in, answer, want)
 }
 
 // figures are a number of requests and units in thousandths.
@@ -380,9 +383,10 @@ func TestRoles_NameTheServerThatDoesNotAnswer(t *testing.T) {
 		}
 		_ = listener.Close()
 		for role, err := range errs {
-			if err == nil || !strings.HasPrefix(err.Error(), tc.name) || strings.Contains(err.Error(), canary) {
-				t.Errorf("%s: %v, want an error that begins with %s and shows no password", role, err, tc.name)
-			}
+			in := expect.In(t, "%s", role)
+			require.Error(in, err)
+			expect.HasPrefix(in, err.Error(), tc.name)
+			expect.NotContains(in, err.Error(), canary)
 		}
 	}
 	short := good

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 const testTimeout = 30 * time.Second
@@ -85,11 +87,12 @@ func TestMailbox_CatchesAMailWithLinkAndCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []mailbox.Mail{<-caught, <-awaited} {
-		if m.Link() != "https://gateway.example/sign-in?token=abc" || m.Code != "604213" || m.Subject != "Grüße" ||
-			m.MessageID != "<1@gateway.example>" ||
-			!strings.HasPrefix(m.HTML, "<p>Grüße</p>") || m.From != "no-reply@gateway.example" {
-			t.Errorf("caught %+v", m)
-		}
+		expect.Equal(t, m.Link(), "https://gateway.example/sign-in?token=abc")
+		expect.Equal(t, m.Code, "604213")
+		expect.Equal(t, m.Subject, "Grüße")
+		expect.Equal(t, m.MessageID, "<1@gateway.example>")
+		expect.HasPrefix(t, m.HTML, "<p>Grüße</p>")
+		expect.Equal(t, m.From, "no-reply@gateway.example")
 	}
 }
 
@@ -133,9 +136,9 @@ func TestMailbox_RepliesAsAskedFor(t *testing.T) {
 		return nil
 	}})
 	reply, refused := errors.AsType[*textproto.Error](send(t, box, "gone@buyer.example", message("")))
-	if !refused || reply.Code != 550 || len(box.Mails()) != 0 {
-		t.Errorf("got %v", reply)
-	}
+	require.True(t, refused)
+	expect.Equal(t, reply.Code, 550)
+	expect.Empty(t, box.Mails())
 	if err := send(t, box, "reader@buyer.example", "no mail at all"); err == nil {
 		t.Error("what is no mail was taken")
 	}
@@ -194,10 +197,11 @@ func TestMailbox_PagesShowMailsWithoutRunningThem(t *testing.T) {
 	}
 	_, list := get(t, box, "/dev/mail.json?to=reader@buyer.example", host)
 	var mails []mailbox.Mail
-	if err := json.Unmarshal([]byte(list), &mails); err != nil || len(mails) != 2 || mails[0].Code != "100002" ||
-		mails[0].Link() == "" {
-		t.Errorf("%v, the list for programs is %s", err, list)
-	}
+	err := json.Unmarshal([]byte(list), &mails)
+	require.NoError(t, err)
+	require.Len(t, mails, 2, list)
+	expect.Equal(t, mails[0].Code, "100002", list)
+	expect.NotEqual(t, mails[0].Link(), "", list)
 	if _, list := get(t, box, "/dev/mail.json?to=other@buyer.example", host); strings.TrimSpace(list) != "[]" {
 		t.Errorf("mails to another are %s", list)
 	}

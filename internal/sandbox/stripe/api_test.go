@@ -13,6 +13,7 @@ import (
 	api "github.com/stripe/stripe-go/v76"
 
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // post sends a raw form, which may hold what stripe-go cannot send.
@@ -158,9 +159,10 @@ func TestAPI_LostAnswerWasCarriedOutOnce(t *testing.T) {
 	u, err := b.api.Customers.New(p)
 	must(t, err)
 	list := b.api.Customers.List(&api.CustomerListParams{Email: new("lost@b.example")})
-	if !list.Next() || list.Customer().ID != u.ID || list.Next() {
-		t.Error("more than one customer came of it, or another")
-	}
+	in := expect.In(t, "more than one customer came of it, or another")
+	expect.True(in, list.Next())
+	expect.Equal(in, list.Customer().ID, u.ID)
+	expect.False(in, list.Next())
 }
 
 func TestAPI_ExpandsFourLevelsDeep(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -56,10 +58,10 @@ func TestGateway_SellsChangesAndCancelsAPlan(t *testing.T) {
 	b := bare(t)
 	way, owner, customer := b.gateway(t)
 	sold := b.buy(t, way, owner, customer, "founding", stripe.Visa)
-	if sold.Status != subscription.SessionComplete || !sold.Paid || sold.Checkout != "checkout-of-founding" ||
-		sold.Subscription == "" {
-		t.Fatalf("session %+v", sold)
-	}
+	require.Equal(t, sold.Status, subscription.SessionComplete)
+	require.True(t, sold.Paid)
+	require.Equal(t, sold.Checkout, "checkout-of-founding")
+	require.NotEqual(t, sold.Subscription, "")
 	see := func() (subscription.Snapshot, subscription.Subscription) {
 		snapshot, err := way.Snapshot(t.Context(), customer)
 		must(t, err)
@@ -69,14 +71,20 @@ func TestGateway_SellsChangesAndCancelsAPlan(t *testing.T) {
 		return snapshot, snapshot.Subscriptions[0]
 	}
 	all, sub := see()
-	if sub.Price != "pro_monthly" || !sub.Founding || sub.PriceCents != 7900 || !sub.Taxed ||
-		sub.Status != subscription.Active || all.Country != "DE" || all.Card.Last4 != "4242" {
-		t.Errorf("bought %+v from %s by %+v", sub, all.Country, all.Card)
-	}
-	if i := all.Invoices[0]; i.Net != 7900 || i.VAT != 1580 || i.Paid != 9480 || i.Subscription != sub.ID ||
-		i.Payment == "" || !i.PeriodEnd.Equal(sub.PeriodEnd) {
-		t.Errorf("invoice %+v", i)
-	}
+	expect.Equal(t, sub.Price, "pro_monthly")
+	expect.True(t, sub.Founding)
+	expect.Equal(t, sub.PriceCents, 7900)
+	expect.True(t, sub.Taxed)
+	expect.Equal(t, sub.Status, subscription.Active)
+	expect.Equal(t, all.Country, "DE")
+	expect.Equal(t, all.Card.Last4, "4242")
+	i := all.Invoices[0]
+	expect.Equal(t, i.Net, 7900)
+	expect.Equal(t, i.VAT, 1580)
+	expect.Equal(t, i.Paid, 9480)
+	expect.Equal(t, i.Subscription, sub.ID)
+	expect.NotEqual(t, i.Payment, "")
+	expect.True(t, i.PeriodEnd.Equal(sub.PeriodEnd), i.PeriodEnd, sub.PeriodEnd)
 	for _, change := range []billing.Change{
 		{Item: item(t, "scale_monthly"), Charge: true},
 		{Item: item(t, "pro_monthly"), Held: "scale_monthly"},
@@ -86,10 +94,11 @@ func TestGateway_SellsChangesAndCancelsAPlan(t *testing.T) {
 		b.Advance(b.Now().Add(24 * time.Hour))
 		change.Subscription = sub.ID
 		must(t, way.ChangePrice(t.Context(), change))
-		if _, now := see(); now.Price != change.Item.Key || now.Held != change.Held ||
-			!now.StartedAt.Equal(sub.StartedAt) {
-			t.Errorf("after a change to %s: %+v", change.Item.Key, now)
-		}
+		_, now := see()
+		in := expect.In(t, "after a change to %s", change.Item.Key)
+		expect.Equal(in, now.Price, change.Item.Key)
+		expect.Equal(in, now.Held, change.Held)
+		expect.True(in, now.StartedAt.Equal(sub.StartedAt), now.StartedAt, sub.StartedAt)
 	}
 	must(t, way.SetTax(t.Context(), sub.ID, false))
 	must(t, way.CancelAtPeriodEnd(t.Context(), sub.ID, true))
@@ -121,10 +130,12 @@ func TestGateway_SellsAndRefundsAPack(t *testing.T) {
 	must(t, way.RefundPayment(t.Context(), sold.Payment, "refund/2"))
 	snapshot, err := way.Snapshot(t.Context(), customer)
 	must(t, err)
-	if p := snapshot.Payments[0]; p.ID != sold.Payment || p.Item != "pack_s" || p.Amount != 1200 ||
-		p.Refunded != 1200 || !p.Succeeded {
-		t.Errorf("payment %+v", p)
-	}
+	p := snapshot.Payments[0]
+	expect.Equal(t, p.ID, sold.Payment)
+	expect.Equal(t, p.Item, "pack_s")
+	expect.Equal(t, p.Amount, 1200)
+	expect.Equal(t, p.Refunded, 1200)
+	expect.True(t, p.Succeeded)
 	page, err := way.InvoiceURL(t.Context(), snapshot.Invoices[0].ID)
 	must(t, err)
 	portal, err := way.OpenPortal(t.Context(), customer, "https://gateway.example/billing")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // visit requests a page, or posts its form if there is one, and returns the answer without
@@ -125,9 +126,11 @@ func TestPortalPage_ChangesCardAndCountryPaysAndCancels(t *testing.T) {
 	snapshot, err := way.Snapshot(t.Context(), customer)
 	must(t, err)
 	now := snapshot.Subscriptions[0]
-	if snapshot.Card.Last4 != "4444" || snapshot.Country != "CH" || now.Status != "active" || !now.CancelAtPeriodEnd {
-		t.Errorf("afterwards: %+v, %s, %+v", snapshot.Card, snapshot.Country, now)
-	}
+	in := expect.In(t, "afterwards")
+	expect.Equal(in, snapshot.Card.Last4, "4444")
+	expect.Equal(in, snapshot.Country, "CH")
+	expect.Equal(in, now.Status, "active")
+	expect.True(in, now.CancelAtPeriodEnd)
 	do(http.StatusSeeOther, "do", "resume", "id", sub.ID)
 	if b.subscription(t, sub.ID).CancelAtPeriodEnd {
 		t.Error("it was not resumed")

@@ -9,6 +9,8 @@ import (
 	api "github.com/stripe/stripe-go/v76"
 
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // pack pays for a pack and returns the session.
@@ -38,19 +40,20 @@ func TestPack_IsPaidOnceWithItsInvoice(t *testing.T) {
 	x, err := b.pack(t, u.ID, stripe.Mastercard)
 	must(t, err)
 	p := x.PaymentIntent
-	if x.Status != api.CheckoutSessionStatusComplete || x.PaymentStatus != api.CheckoutSessionPaymentStatusPaid ||
-		x.AmountTotal != 1200 || x.URL != "" {
-		t.Errorf("session %s, %s, %d, %q", x.Status, x.PaymentStatus, x.AmountTotal, x.URL)
-	}
-	if p.Status != api.PaymentIntentStatusSucceeded || p.AmountReceived != 1200 || p.Metadata["checkout"] != "c-1" ||
-		p.LatestCharge.PaymentMethodDetails.Card.Last4 != "4444" {
-		t.Errorf("payment %s of %d, %v", p.Status, p.AmountReceived, p.Metadata)
-	}
-	if i := x.Invoice; i.Status != api.InvoiceStatusPaid || i.Total != 1200 || i.Tax != 200 || i.Number == "" ||
-		!strings.HasPrefix(i.HostedInvoiceURL, "/invoice/") {
-		t.Errorf("invoice %s of %d with %d tax, number %q at %s", i.Status, i.Total, i.Tax, i.Number,
-			i.HostedInvoiceURL)
-	}
+	expect.Equal(t, x.Status, api.CheckoutSessionStatusComplete)
+	expect.Equal(t, x.PaymentStatus, api.CheckoutSessionPaymentStatusPaid)
+	expect.Equal(t, x.AmountTotal, 1200)
+	expect.Equal(t, x.URL, "")
+	expect.Equal(t, p.Status, api.PaymentIntentStatusSucceeded)
+	expect.Equal(t, p.AmountReceived, 1200)
+	expect.Equal(t, p.Metadata["checkout"], "c-1")
+	expect.Equal(t, p.LatestCharge.PaymentMethodDetails.Card.Last4, "4444")
+	i := x.Invoice
+	expect.Equal(t, i.Status, api.InvoiceStatusPaid)
+	expect.Equal(t, i.Total, 1200)
+	expect.Equal(t, i.Tax, 200)
+	expect.NotEqual(t, i.Number, "")
+	expect.HasPrefix(t, i.HostedInvoiceURL, "/invoice/")
 	if err := b.Pay(x.ID, stripe.Visa); err == nil {
 		t.Error("a session was paid twice")
 	}
@@ -68,10 +71,9 @@ func TestCheckout_DeclinedStaysOpenForAnotherCard(t *testing.T) {
 	}
 	x, err := b.api.CheckoutSessions.Get(x.ID, nil)
 	must(t, err)
-	if x.Status != api.CheckoutSessionStatusOpen || x.PaymentStatus != api.CheckoutSessionPaymentStatusUnpaid ||
-		x.Subscription != nil {
-		t.Errorf("session %s, %s", x.Status, x.PaymentStatus)
-	}
+	expect.Equal(t, x.Status, api.CheckoutSessionStatusOpen)
+	expect.Equal(t, x.PaymentStatus, api.CheckoutSessionPaymentStatusUnpaid)
+	expect.Nil(t, x.Subscription)
 	must(t, b.Pay(x.ID, "4242 4242 4242 4242"))
 	if list := b.api.Subscriptions.List(&api.SubscriptionListParams{Customer: new(u.ID)}); !list.Next() ||
 		list.Subscription().Status != api.SubscriptionStatusActive {
@@ -119,10 +121,10 @@ func TestRefunds_AddUpToThePaymentAndNoFurther(t *testing.T) {
 	p := &api.RefundParams{PaymentIntent: new(x.PaymentIntent.ID), Amount: api.Int64(500)}
 	_, err = b.api.Refunds.New(p)
 	must(t, err)
-	if c := b.charge(t, x.PaymentIntent.LatestCharge.ID); c.AmountRefunded != 500 || c.Refunded ||
-		len(c.Refunds.Data) != 1 {
-		t.Errorf("refunded %d, whole %v, %d refunds", c.AmountRefunded, c.Refunded, len(c.Refunds.Data))
-	}
+	c := b.charge(t, x.PaymentIntent.LatestCharge.ID)
+	expect.Equal(t, c.AmountRefunded, 500)
+	expect.False(t, c.Refunded)
+	expect.Len(t, c.Refunds.Data, 1)
 	if _, err := b.api.Refunds.New(&api.RefundParams{
 		PaymentIntent: p.PaymentIntent, Amount: api.Int64(701),
 	}); err == nil {
@@ -153,9 +155,10 @@ func TestDispute_TakesTheMoneyUntilItIsWon(t *testing.T) {
 	b.told(t)
 	b.Advance(start.Add(time.Minute))
 	list := b.api.Disputes.List(&api.DisputeListParams{PaymentIntent: new(x.PaymentIntent.ID)})
-	if !list.Next() || list.Dispute().Amount != 1200 || !b.charge(t, x.PaymentIntent.LatestCharge.ID).Disputed {
-		t.Fatalf("no dispute: %v", list.Err())
-	}
+	in := expect.In(t, "no dispute")
+	require.True(in, list.Next())
+	require.Equal(in, list.Dispute().Amount, 1200)
+	require.True(in, b.charge(t, x.PaymentIntent.LatestCharge.ID).Disputed)
 	if b.Refund(x.PaymentIntent.ID, 0) == nil {
 		t.Error("a disputed payment was refunded")
 	}

@@ -9,6 +9,8 @@ import (
 	api "github.com/stripe/stripe-go/v76"
 
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestFoundingOffer_TakesTwentyOffForTwelveMonths(t *testing.T) {
@@ -26,11 +28,12 @@ func TestFoundingOffer_TakesTwentyOffForTwelveMonths(t *testing.T) {
 		if n >= 12 {
 			net, tax = 9900, 1980
 		}
-		if i.TotalExcludingTax != net || i.Tax != tax || i.Total != net+tax || i.AmountPaid != i.Total ||
-			i.Status != api.InvoiceStatusPaid {
-			t.Errorf("invoice %d: net %d, tax %d, total %d, paid %d, %s; want %d and %d paid", n, i.TotalExcludingTax,
-				i.Tax, i.Total, i.AmountPaid, i.Status, net, tax)
-		}
+		in := expect.In(t, "invoice %d", n)
+		expect.Equal(in, i.TotalExcludingTax, net)
+		expect.Equal(in, i.Tax, tax)
+		expect.Equal(in, i.Total, net+tax)
+		expect.Equal(in, i.AmountPaid, i.Total)
+		expect.Equal(in, i.Status, api.InvoiceStatusPaid)
 	}
 }
 
@@ -58,13 +61,13 @@ func TestRenewal_IsADraftForAnHourAndNamesThePeriodsOfBoth(t *testing.T) {
 	end := time.Unix(sub.CurrentPeriodEnd, 0)
 	b.Advance(end)
 	i := b.invoices(t, u.ID)[1]
-	if i.Status != api.InvoiceStatusDraft || i.BillingReason != api.InvoiceBillingReasonSubscriptionCycle ||
-		i.Number != "" {
-		t.Errorf("at the boundary the invoice is %s, %s, %q", i.Status, i.BillingReason, i.Number)
-	}
-	if i.PeriodStart != start.Unix() || i.PeriodEnd != end.Unix() || i.Lines.Data[0].Period.Start != end.Unix() {
-		t.Errorf("invoice of %d to %d with a line from %d", i.PeriodStart, i.PeriodEnd, i.Lines.Data[0].Period.Start)
-	}
+	in := expect.In(t, "at the boundary the invoice")
+	expect.Equal(in, i.Status, api.InvoiceStatusDraft)
+	expect.Equal(in, i.BillingReason, api.InvoiceBillingReasonSubscriptionCycle)
+	expect.Equal(in, i.Number, "")
+	expect.Equal(t, i.PeriodStart, start.Unix())
+	expect.Equal(t, i.PeriodEnd, end.Unix())
+	expect.Equal(t, i.Lines.Data[0].Period.Start, end.Unix())
 	b.Advance(end.Add(time.Hour))
 	if i := b.invoices(t, u.ID)[1]; i.Status != api.InvoiceStatusPaid || i.Number == "" {
 		t.Errorf("an hour later it is %s, %q", i.Status, i.Number)
@@ -92,18 +95,19 @@ func TestRenewal_DeclinedIsRetriedFourTimesAndThenUnpaid(t *testing.T) {
 		if attempt == 3 {
 			want, next = api.SubscriptionStatusUnpaid, false
 		}
-		if i.AttemptCount != int64(attempt+1) || i.Status != api.InvoiceStatusOpen || sub.Status != want ||
-			(i.NextPaymentAttempt != 0) != next {
-			t.Fatalf("after attempt %d: %d attempts, invoice %s, subscription %s, next %d", attempt+1, i.AttemptCount,
-				i.Status, sub.Status, i.NextPaymentAttempt)
-		}
+		in := expect.In(t, "after attempt %d", attempt+1)
+		require.Equal(in, i.AttemptCount, int64(attempt+1))
+		require.Equal(in, i.Status, api.InvoiceStatusOpen)
+		require.Equal(in, sub.Status, want)
+		require.Equal(in, i.NextPaymentAttempt != 0, next)
 	}
 	// While unpaid, its invoices stay drafts and are not collected.
 	b.Advance(start.AddDate(0, 3, 0))
-	if drafts := b.invoices(t, u.ID)[2:]; len(drafts) == 0 || drafts[0].Status != api.InvoiceStatusDraft ||
-		drafts[0].AutoAdvance {
-		t.Fatalf("invoices of an unpaid subscription: %+v", drafts)
-	}
+	drafts := b.invoices(t, u.ID)[2:]
+	in := expect.In(t, "invoices of an unpaid subscription")
+	require.NotEmpty(in, drafts)
+	require.Equal(in, drafts[0].Status, api.InvoiceStatusDraft)
+	require.False(in, drafts[0].AutoAdvance)
 	must(t, b.SetCard(u.ID, stripe.Mastercard))
 	must(t, b.PayInvoice(b.invoices(t, u.ID)[1].ID))
 	if sub := b.subscription(t, sub.ID); sub.Status != api.SubscriptionStatusActive {
@@ -120,13 +124,13 @@ func TestUpgrade_IsProratedToTheSecondAndPaidAtOnce(t *testing.T) {
 	sub, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_monthly", "always_invoice"))
 	must(t, err)
 	i := b.invoices(t, u.ID)[1]
-	if i.BillingReason != api.InvoiceBillingReasonSubscriptionUpdate || len(i.Lines.Data) != 2 ||
-		i.Lines.Data[0].Amount != -3950 || i.Lines.Data[1].Amount != 14950 {
-		t.Fatalf("%s with lines %+v", i.BillingReason, i.Lines.Data)
-	}
-	if i.Subtotal != 11000 || i.Tax != 2200 || i.AmountPaid != 13200 {
-		t.Errorf("subtotal %d, tax %d, paid %d", i.Subtotal, i.Tax, i.AmountPaid)
-	}
+	require.Equal(t, i.BillingReason, api.InvoiceBillingReasonSubscriptionUpdate)
+	require.Len(t, i.Lines.Data, 2)
+	require.Equal(t, i.Lines.Data[0].Amount, -3950)
+	require.Equal(t, i.Lines.Data[1].Amount, 14950)
+	expect.Equal(t, i.Subtotal, 11000)
+	expect.Equal(t, i.Tax, 2200)
+	expect.Equal(t, i.AmountPaid, 13200)
 	if time.Unix(sub.CurrentPeriodStart, 0).UTC() != start {
 		t.Error("the period moved")
 	}
@@ -152,16 +156,14 @@ func TestUpgrade_DeclinedChangesNothing(t *testing.T) {
 	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.DeclinesLater)
 	_, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_monthly", "always_invoice"))
 	var refusal *api.Error
-	if !errors.As(err, &refusal) || refusal.HTTPStatusCode != http.StatusPaymentRequired ||
-		refusal.Code != api.ErrorCodeCardDeclined {
-		t.Fatalf("refused with %v", err)
-	}
+	require.True(t, errors.As(err, &refusal), err)
+	require.Equal(t, refusal.HTTPStatusCode, http.StatusPaymentRequired)
+	require.Equal(t, refusal.Code, api.ErrorCodeCardDeclined)
 	after := b.subscription(t, sub.ID)
-	if after.Items.Data[0].Price.LookupKey != "pro_monthly" || after.Status != api.SubscriptionStatusActive ||
-		len(b.invoices(t, u.ID)) != 1 {
-		t.Errorf("after the refusal: %s, %s, %d invoices", after.Items.Data[0].Price.LookupKey, after.Status,
-			len(b.invoices(t, u.ID)))
-	}
+	in := expect.In(t, "after the refusal")
+	expect.Equal(in, after.Items.Data[0].Price.LookupKey, "pro_monthly")
+	expect.Equal(in, after.Status, api.SubscriptionStatusActive)
+	expect.Len(in, b.invoices(t, u.ID), 1)
 }
 
 func TestDowngrade_WithoutProrationIsChargedFromTheNextPeriod(t *testing.T) {
@@ -193,10 +195,9 @@ func TestUpgrade_MonthToYearBeginsANewCycleWithCredit(t *testing.T) {
 	b.Advance(now)
 	sub, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_yearly", "always_invoice"))
 	must(t, err)
-	if sub.CurrentPeriodStart != now.Unix() || sub.CurrentPeriodEnd != now.AddDate(1, 0, 0).Unix() ||
-		sub.StartDate != start.Unix() {
-		t.Errorf("period %d to %d, started %d", sub.CurrentPeriodStart, sub.CurrentPeriodEnd, sub.StartDate)
-	}
+	expect.Equal(t, sub.CurrentPeriodStart, now.Unix())
+	expect.Equal(t, sub.CurrentPeriodEnd, now.AddDate(1, 0, 0).Unix())
+	expect.Equal(t, sub.StartDate, start.Unix())
 	if i := b.invoices(t, u.ID)[1]; i.Total != 299000-14950 || i.AmountPaid != i.Total {
 		t.Errorf("invoice of %d, paid %d", i.Total, i.AmountPaid)
 	}
@@ -218,9 +219,9 @@ func TestCancellation_AtPeriodEndEndsThereUnlessResumed(t *testing.T) {
 	end := sub.CurrentPeriodEnd
 	b.Advance(time.Unix(end, 0))
 	sub = b.subscription(t, sub.ID)
-	if sub.Status != api.SubscriptionStatusCanceled || sub.EndedAt != end || len(b.invoices(t, u.ID)) != 1 {
-		t.Errorf("%s, ended at %d, %d invoices", sub.Status, sub.EndedAt, len(b.invoices(t, u.ID)))
-	}
+	expect.Equal(t, sub.Status, api.SubscriptionStatusCanceled)
+	expect.Equal(t, sub.EndedAt, end)
+	expect.Len(t, b.invoices(t, u.ID), 1)
 	if _, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{
 		CancelAtPeriodEnd: new(false),
 	}); err == nil {

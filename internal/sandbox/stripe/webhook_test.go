@@ -11,6 +11,7 @@ import (
 	api "github.com/stripe/stripe-go/v76"
 
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func TestEvents_AreSentInOrderWithTheirObjects(t *testing.T) {
@@ -38,10 +39,11 @@ func TestEvents_AreSentInOrderWithTheirObjects(t *testing.T) {
 			}
 		}
 	}
-	if made := events[1].Data.Object; made["id"] != sub.ID || made["status"] != "incomplete" ||
-		made["customer"] != u.ID {
-		t.Errorf("created: %v", made)
-	}
+	made := events[1].Data.Object
+	in := expect.In(t, "created")
+	expect.Equal[any](in, made["id"], sub.ID)
+	expect.Equal[any](in, made["status"], "incomplete")
+	expect.Equal[any](in, made["customer"], u.ID)
 	stored, err := b.api.Events.Get(events[0].ID, nil)
 	must(t, err)
 	if stored.Type != events[0].Type {

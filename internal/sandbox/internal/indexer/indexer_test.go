@@ -9,6 +9,9 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 var (
@@ -65,9 +68,10 @@ func TestTransfers_AreReadFromLogs(t *testing.T) {
 			for _, item := range moved.batch {
 				got += fmt.Sprintf("%dx%d ", item.TokenID.ToInt(), item.Value.ToInt())
 			}
-			if moved.from != alice || moved.to == nil || *moved.to != bob {
-				t.Errorf("%s: from %s to %s", name, moved.from, moved.to)
-			}
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, moved.from, alice)
+			require.NotNil(in, moved.to)
+			expect.Equal(in, *moved.to, bob)
 		}
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -82,9 +86,10 @@ func TestPageKeys_BelongToTheirQueryAndExpire(t *testing.T) {
 	to := blockNumber{number: 9}
 	q := TransferQuery{Category: []string{categoryERC20}, ToBlock: &to, FromAddress: &alice}
 	q.PageKey = p.mark(q, page{place: 7, head: 9})
-	if got, ok := p.open(q); !ok || got.place != 7 || got.head != 9 {
-		t.Errorf("opened %+v, %v", got, ok)
-	}
+	got, ok := p.open(q)
+	require.True(t, ok)
+	expect.Equal(t, got.place, 7)
+	expect.Equal(t, got.head, 9)
 	other, further := q, blockNumber{number: 10}
 	other.ToBlock = &further
 	if _, ok := p.open(other); ok {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/sandbox/internal/devkey"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // Calls every method of the node with valid parameters.
@@ -161,10 +162,10 @@ func TestLedger_ForgetsOldBlocks(t *testing.T) {
 		}
 		l.enqueue(w)
 	}
-	if len(l.blocks) != maxBlocks || len(l.bySignature) != l.kept || l.kept > maxBlocks || len(l.heights) > 2*maxAge {
-		t.Errorf("%d blocks, %d signatures, %d transactions, %d blockhashes", len(l.blocks), len(l.bySignature), l.kept,
-			len(l.heights))
-	}
+	expect.Len(t, l.blocks, maxBlocks)
+	expect.Len(t, l.bySignature, l.kept)
+	expect.AtMost(t, l.kept, maxBlocks)
+	expect.AtMost(t, len(l.heights), 2*maxAge, l.heights)
 	if l.bySignature[first.signatures[0]] != nil {
 		t.Error("the first transaction is still there")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mr-tron/base58"
 
 	"github.com/chainaccess/gateway/internal/sandbox/internal/devkey"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // bundle is a node behind a server, with a funded key and one without an account.
@@ -207,9 +208,9 @@ func TestTransfer_MovesLamportsAndProgressesToFinalized(t *testing.T) {
 			}
 			return false
 		}
-		if rank[s.Status] < best || (s.Status == finalized) != (s.Confirmations == nil) || string(s.Err) != "null" {
-			t.Fatalf("status %+v after rank %d", s, best)
-		}
+		require.AtLeast(t, rank[s.Status], best)
+		require.Equal(t, s.Status == finalized, s.Confirmations == nil)
+		require.Equal(t, string(s.Err), "null")
 		best, seen[s.Status] = rank[s.Status], true
 		return s.Status == finalized
 	})
