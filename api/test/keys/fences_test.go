@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store/accountdb"
@@ -31,15 +32,17 @@ func TestFences_SwitchedOffServiceNamesTheSwitchAndItsOwner(t *testing.T) {
 		// Calls that the gateway answers itself are hits, and are refused like relayed calls.
 		for _, method := range []string{"eth_call", "eth_chainId"} {
 			data := g.Eth(key, method).Refused(http.StatusForbidden, -32012)
-			if data["blocked_by"] != row.by || data["enable"] != row.enable || data["service"] != "rpc" {
-				t.Errorf("%s: data is %v, want it blocked by %s", method, data, row.by)
-			}
+			in := expect.In(t, "%s", method)
+			expect.Equal[any](in, data["blocked_by"], row.by)
+			expect.Equal[any](in, data["enable"], row.enable)
+			expect.Equal[any](in, data["service"], "rpc")
 		}
 		g.Eth(key, "no_such_method").Refused(http.StatusNotFound, -32601) // an unknown method outranks the switch
 	}
-	if u := g.Usage(key); u["service_off"].Requests != 4 || u["service_off"].Units != 0 || u["ok"].Requests != 1 {
-		t.Errorf("usage is %v", u)
-	}
+	u := g.Usage(key)
+	expect.Equal(t, u["service_off"].Requests, 4)
+	expect.Equal(t, u["service_off"].Units, 0)
+	expect.Equal(t, u["ok"].Requests, 1)
 }
 
 func TestFences_CapRefusalNamesItsScopeAndTheOthers(t *testing.T) {
@@ -52,10 +55,10 @@ func TestFences_CapRefusalNamesItsScopeAndTheOthers(t *testing.T) {
 	g.Eth(key, "eth_call").Result()
 	a := g.Eth(key, "eth_call")
 	data := a.Refused(http.StatusTooManyRequests, -32014)
-	if data["scope"] != "key" || data["service"] != "rpc" || data["also"] != nil ||
-		a.Header.Get("RateLimit-Limit") != "2" {
-		t.Errorf("data is %v, headers %v", data, a.Header)
-	}
+	expect.Equal[any](t, data["scope"], "key")
+	expect.Equal[any](t, data["service"], "rpc")
+	expect.Equal(t, data["also"], nil)
+	expect.Equal(t, a.Header.Get("RateLimit-Limit"), "2")
 	g.Eth(key, "eth_call", "X-Route-Tier", "fast").Refused(http.StatusTooManyRequests, -32014)
 	g.Eth(key, "eth_chainId").Result() // a hit is served when everything is used up
 	limit := json.Number("1")

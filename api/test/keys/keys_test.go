@@ -9,6 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -17,27 +19,26 @@ func TestNewKeys_AnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 	g := apitest.Setup(t)
 	a := g.NewKey()
 	w := a.Welcome()
-	if _, ok := account.ParseKey(w.Key); !ok || w.KeyPrefix != w.Key[:12] || w.Door != "public" {
-		t.Errorf("the welcome is %+v", w)
-	}
-	if w.Fences["units_per_day"] != 10_000.0 || w.Fences["requests_per_second"] != 5.0 ||
-		w.Fences["keys_per_address_and_day"] != 3.0 {
-		t.Errorf("the fences are %v", w.Fences)
-	}
+	_, ok := account.ParseKey(w.Key)
+	require.True(t, ok)
+	expect.Equal(t, w.KeyPrefix, w.Key[:12])
+	expect.Equal(t, w.Door, "public")
+	expect.Equal[any](t, w.Fences["units_per_day"], 10_000.0)
+	expect.Equal[any](t, w.Fences["requests_per_second"], 5.0)
+	expect.Equal[any](t, w.Fences["keys_per_address_and_day"], 3.0)
 	for _, way := range []string{"bind", "adopt", "pay_per_call", "buy_pack", "ticket", "wait", "another_key"} {
 		if w.Doorways[way]["do"] == "" || w.Doorways[way]["past"] == "" {
 			t.Errorf("the doorway %s is %v", way, w.Doorways[way])
 		}
 	}
 	code, _ := w.Doorways["adopt"]["claim_code"].(string)
-	if _, ok := account.ParseClaimCode(code); !ok || w.Doorways["adopt"]["open"] != true ||
-		w.Doorways["pay_per_call"]["open"] != false {
-		t.Errorf("the doorways are %v", w.Doorways)
-	}
-	if w.Terms["version"] != "2026-11-22" || w.Terms["url"] != "https://gateway.example/terms" ||
-		w.Skill != "https://gateway.example/skill.md" {
-		t.Errorf("terms %v, skill %s", w.Terms, w.Skill)
-	}
+	_, ok = account.ParseClaimCode(code)
+	require.True(t, ok)
+	expect.Equal[any](t, w.Doorways["adopt"]["open"], true)
+	expect.Equal[any](t, w.Doorways["pay_per_call"]["open"], false)
+	expect.Equal(t, w.Terms["version"], "2026-11-22")
+	expect.Equal(t, w.Terms["url"], "https://gateway.example/terms")
+	expect.Equal(t, w.Skill, "https://gateway.example/skill.md")
 	if a.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("Cache-Control is %q", a.Header.Get("Cache-Control"))
 	}

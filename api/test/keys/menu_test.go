@@ -9,6 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/geo"
 	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -100,11 +101,14 @@ func TestMenu_HasTheTablesFigures(t *testing.T) {
 		}
 	}
 	g.Must(json.Unmarshal([]byte(g.Ask(http.MethodGet, "/x402", "", "").Body), &menu))
-	if menu.X402Version != 1 || menu.Scheme != "exact" || menu.Network != "base" || menu.Asset != "USDC" ||
-		!menu.MainnetLive ||
-		menu.MaxUnitsPerSettlement != 200_000 || menu.UnitsPerPayment != 10_000 || menu.WindowSeconds != 3600 {
-		t.Errorf("%+v", menu)
-	}
+	expect.Equal(t, menu.X402Version, 1)
+	expect.Equal(t, menu.Scheme, "exact")
+	expect.Equal(t, menu.Network, "base")
+	expect.Equal(t, menu.Asset, "USDC")
+	expect.True(t, menu.MainnetLive)
+	expect.Equal(t, menu.MaxUnitsPerSettlement, 200_000)
+	expect.Equal(t, menu.UnitsPerPayment, 10_000)
+	expect.Equal(t, menu.WindowSeconds, 3600)
 	if want := "Chain Access Gateway x402 redeem\n{tx_hash}\nHost: gateway.example\nChain ID: " +
 		"8453\n"; !strings.HasPrefix(menu.MessageToSign, want) {
 		t.Errorf("messageToSign is %q, want it to begin with %q", menu.MessageToSign, want)
@@ -115,10 +119,11 @@ func TestMenu_HasTheTablesFigures(t *testing.T) {
 		net, max string
 	}{{4500, "4.5", "45000", "54000"}, {9000, "9.0", "90000", "108000"}, {18000, "18.0", "180000", "216000"}} {
 		got := menu.Tiers[i]
-		if got.Name != plan.Tiers()[i] || got.PriceAtomicPer1kUnits != want.price ||
-			string(got.USDPerMillionUnits) != want.usd ||
-			got.NetAmountRequired != want.net || got.MaxAmountRequired != want.max {
-			t.Errorf("tier %d is %+v, want %+v", i, got, want)
-		}
+		in := expect.In(t, "tier %d", i)
+		expect.Equal(in, got.Name, plan.Tiers()[i])
+		expect.Equal(in, got.PriceAtomicPer1kUnits, want.price)
+		expect.Equal(in, string(got.USDPerMillionUnits), want.usd)
+		expect.Equal(in, got.NetAmountRequired, want.net)
+		expect.Equal(in, got.MaxAmountRequired, want.max)
 	}
 }

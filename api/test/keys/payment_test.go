@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -52,9 +53,9 @@ func pay(g *apitest.Gateway, credential, method string, headers ...string) apite
 func unpaid(a apitest.Answer, why string) {
 	a.T.Helper()
 	data := a.Refused(http.StatusPaymentRequired, -32018)
-	if data["reason"] != why || data["menu"] != "/x402" || data["next_door"] != nil {
-		a.T.Errorf("data is %v, want the reason %s", data, why)
-	}
+	expect.Equal[any](a.T, data["reason"], why)
+	expect.Equal[any](a.T, data["menu"], "/x402")
+	expect.Equal(a.T, data["next_door"], nil)
 }
 
 func TestCredential_PaysUntilSpentAndCountsItsTierOnce(t *testing.T) {
@@ -71,8 +72,11 @@ func TestCredential_PaysUntilSpentAndCountsItsTierOnce(t *testing.T) {
 		pay(g, credential, "eth_chainId").Result()
 		g.FlushRecords()
 		for _, line := range g.LinesOf(of.Account) {
-			if line.Outcome == "ok" && (line.Tier != string(tier) || line.Units != 3*plan.Unit || line.Requests != 3) {
-				t.Errorf("on the tier %s: line %+v", tier, line)
+			if line.Outcome == "ok" {
+				in := expect.In(t, "on the tier %s", tier)
+				expect.Equal(in, line.Tier, string(tier))
+				expect.Equal(in, line.Units, 3*plan.Unit)
+				expect.Equal(in, line.Requests, 3)
 			}
 		}
 	}
@@ -148,10 +152,9 @@ func TestCredential_SpentOneRefusesBatchItemsOnTheirOwn(t *testing.T) {
 	a := g.RPC("", chain.EthMainnet, "["+strings.Repeat(apitest.Call("eth_call", "[]")+",", 4)+
 		apitest.Call("eth_chainId", "[]")+"]",
 		"X-PAYMENT", credential)
-	if a.Status != http.StatusOK || strings.Count(a.Body, `"result"`) != 3 ||
-		strings.Count(a.Body, `"reason":"spent"`) != 2 {
-		t.Errorf("answered %d: %s", a.Status, a.Body)
-	}
+	expect.Equal(t, a.Status, http.StatusOK)
+	expect.Equal(t, strings.Count(a.Body, `"result"`), 3, a.Body)
+	expect.Equal(t, strings.Count(a.Body, `"reason":"spent"`), 2, a.Body)
 }
 
 func TestCredential_GetsItsUnitsBackWhenTheServiceFails(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -43,13 +43,13 @@ func TestRedeem_Answers202BeforeTheBlockAnd402WhenItDoesNotPay(t *testing.T) {
 		return g.Ask(http.MethodPost, "/x402/redeem", "", string(body))
 	}
 	early := redeem(1, testkit.LedgerTx{})
-	if early.Status != http.StatusAccepted || early.Header.Get("Retry-After") == "" ||
-		!strings.Contains(early.Body, `"status":"pending"`) {
-		t.Errorf("in no block: %d %v %s", early.Status, early.Header, early.Body)
-	}
+	in := expect.In(t, "in no block")
+	expect.Equal(in, early.Status, http.StatusAccepted)
+	expect.NotEqual(in, early.Header.Get("Retry-After"), "")
+	expect.Contains(in, early.Body, `"status":"pending"`)
 	failed := redeem(2, testkit.LedgerTx{Block: apitest.Head - 9, Failed: true, Seconds: time.Now().Unix()})
-	if failed.Status != http.StatusPaymentRequired || !strings.Contains(failed.Body, `"why":"transaction_failed"`) ||
-		!strings.Contains(failed.Body, "-32018") {
-		t.Errorf("failed: %d %s", failed.Status, failed.Body)
-	}
+	in = expect.In(t, "failed")
+	expect.Equal(in, failed.Status, http.StatusPaymentRequired)
+	expect.Contains(in, failed.Body, `"why":"transaction_failed"`)
+	expect.Contains(in, failed.Body, "-32018")
 }

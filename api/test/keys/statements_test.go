@@ -12,6 +12,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestStatement_ShowsWhatAKeyUsed(t *testing.T) {
@@ -28,10 +30,10 @@ func TestStatement_ShowsWhatAKeyUsed(t *testing.T) {
 	}
 	g.Must(json.Unmarshal([]byte(g.Ask(http.MethodGet, "/api/statements", key, "").Body), &list))
 	month := time.Now().UTC().Format("2006-01") + "-01"
-	if list.Scope != "account" || len(list.Periods) != 1 || list.Periods[0].Period != month ||
-		list.Periods[0].Status != "open" {
-		t.Fatalf("the list is %+v", list)
-	}
+	require.Equal(t, list.Scope, "account")
+	require.Len(t, list.Periods, 1)
+	require.Equal(t, list.Periods[0].Period, month)
+	require.Equal(t, list.Periods[0].Status, "open")
 	var s struct {
 		Account, Period, Scope, Plan string
 		Totals                       struct{ Requests, Units, CacheHits json.Number }
@@ -39,18 +41,20 @@ func TestStatement_ShowsWhatAKeyUsed(t *testing.T) {
 	}
 	a := g.Ask(http.MethodGet, "/api/statements/"+month, key, "")
 	g.Must(json.Unmarshal([]byte(a.Body), &s))
-	if a.Status != http.StatusOK || s.Account != id.Account.String() || s.Period != month || s.Totals.Requests != "2" ||
-		s.Totals.Units != "1" ||
-		len(s.Keys) != 1 || s.Keys[0].ID != id.Key.String() || s.Keys[0].Prefix != key[:12] {
-		t.Errorf("the statement is %d %s", a.Status, a.Body)
-	}
+	expect.Equal(t, a.Status, http.StatusOK)
+	expect.Equal(t, s.Account, id.Account.String())
+	expect.Equal(t, s.Period, month)
+	expect.Equal(t, s.Totals.Requests, "2")
+	expect.Equal(t, s.Totals.Units, "1")
+	require.Len(t, s.Keys, 1)
+	expect.Equal(t, s.Keys[0].ID, id.Key.String())
+	expect.Equal(t, s.Keys[0].Prefix, key[:12])
 	table := g.Ask(http.MethodGet, "/api/statements/"+month+".csv", key, "")
-	if table.Status != http.StatusOK || !strings.HasPrefix(table.Header.Get("Content-Type"), "text/csv") ||
-		strings.Count(table.Body, "\r\n") != 2 ||
-		table.Header.Get("Content-Disposition") != "attachment; filename=statement-"+month+".csv" ||
-		table.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("the table is %d %v %q", table.Status, table.Header, table.Body)
-	}
+	expect.Equal(t, table.Status, http.StatusOK)
+	expect.HasPrefix(t, table.Header.Get("Content-Type"), "text/csv")
+	expect.Equal(t, strings.Count(table.Body, "\r\n"), 2, table.Body)
+	expect.Equal(t, table.Header.Get("Content-Disposition"), "attachment; filename=statement-"+month+".csv")
+	expect.Equal(t, table.Header.Get("Cache-Control"), "no-store")
 	for _, path := range []string{
 		"/api/statements/2026-13-01", "/api/statements/2026-11-31", "/api/statements/x",
 		"/api/statements/2026-13-01.csv", "/api/statements/2026-11",
@@ -92,10 +96,10 @@ func TestStatement_ClosedOneIsServedAsFrozen(t *testing.T) {
 	g.Must(g.Store.SaveWatermarks(ctx, map[int]time.Time{account.Shard(id): time.Now()}))
 	first := g.Ask(http.MethodGet, "/api/statements/2026-01-01", key, "")
 	content, hash, ok := strings.Cut(first.Body, `,"content_hash":"sha256:`)
-	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(content+"}"))); !ok || hash != sum+`"}` ||
-		!strings.Contains(content, `"status":"closed"`) {
-		t.Errorf("got %d %s, whose hash is %s", first.Status, first.Body, sum)
-	}
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(content+"}")))
+	require.True(t, ok, first.Status, first.Body)
+	expect.Equal(t, hash, sum+`"}`)
+	expect.Contains(t, content, `"status":"closed"`)
 	if again := g.Ask(http.MethodGet, "/api/statements/2026-01-01", key, ""); again.Body != first.Body {
 		t.Errorf("again: %s", again.Body)
 	}

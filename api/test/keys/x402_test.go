@@ -16,6 +16,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/facilitator"
@@ -104,19 +106,23 @@ func asked(a apitest.Answer) (amounts []string, why string) {
 		Accepts  []struct{ Network, Amount string }
 	}
 	header, err := base64.StdEncoding.DecodeString(a.Header.Get("PAYMENT-REQUIRED"))
-	if err != nil || json.Unmarshal(header, &two) != nil || json.Unmarshal([]byte(a.Body), &one) != nil ||
-		a.Status != http.StatusPaymentRequired {
-		a.T.Fatalf("got HTTP %d %s, header %s", a.Status, a.Body, header)
-	}
-	if one.Version != 1 || two.Version != 2 || one.Error == "" || one.Error != two.Error || len(one.Accepts) != 3 ||
-		len(two.Accepts) != 3 {
-		a.T.Fatalf("asked %s and %s", a.Body, header)
-	}
+	require.NoError(a.T, err)
+	require.NoError(a.T, json.Unmarshal(header, &two))
+	require.NoError(a.T, json.Unmarshal([]byte(a.Body), &one))
+	require.Equal(a.T, a.Status, http.StatusPaymentRequired)
+	in := expect.In(a.T, "asked %s", a.Body)
+	require.Equal(in, one.Version, 1, header)
+	require.Equal(in, two.Version, 2, header)
+	require.NotEqual(in, one.Error, "", header)
+	require.Equal(in, one.Error, two.Error, header)
+	require.Len(in, one.Accepts, 3, header)
+	require.Len(in, two.Accepts, 3, header)
 	for i, o := range one.Accepts {
-		if o.Network != "base" || two.Accepts[i].Network != "eip155:8453" ||
-			o.MaxAmountRequired != two.Accepts[i].Amount || o.Resource != two.Resource.URL {
-			a.T.Errorf("offer %d is %+v and %+v", i, o, two.Accepts[i])
-		}
+		in := expect.In(a.T, "offer %d", i)
+		expect.Equal(in, o.Network, "base")
+		expect.Equal(in, two.Accepts[i].Network, "eip155:8453")
+		expect.Equal(in, o.MaxAmountRequired, two.Accepts[i].Amount)
+		expect.Equal(in, o.Resource, two.Resource.URL)
 		amounts = append(amounts, o.MaxAmountRequired)
 	}
 	return amounts, one.Error
@@ -255,10 +261,10 @@ func TestX402_FacilitatorFailuresSayWhetherMoneyMayHaveMoved(t *testing.T) {
 	f.outcome.Store(&refusal)
 	asked(pay())
 	f.outcome.Store(&unknown)
-	if data := pay().Refused(http.StatusConflict, -32017); data["redeem"] != "/x402/redeem" || data["nonce"] == nil ||
-		data["valid_before"] == nil {
-		t.Errorf("it is told %v", data)
-	}
+	data := pay().Refused(http.StatusConflict, -32017)
+	expect.Equal[any](t, data["redeem"], "/x402/redeem")
+	expect.NotEqual(t, data["nonce"], nil)
+	expect.NotEqual(t, data["valid_before"], nil)
 	if n := f.settled.Load(); n != 2 || g.Sent("eth_call") != 0 {
 		t.Errorf("%d were sent to be settled, %d calls were relayed", n, g.Sent("eth_call"))
 	}

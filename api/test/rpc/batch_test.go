@@ -12,6 +12,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -148,15 +150,15 @@ func TestBatch_ItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
 			admitted++
 			continue
 		}
-		if item.Error.Code != -32005 || item.Error.Data["index"] != float64(i) ||
-			item.Error.Data["retry_after"] == nil ||
-			item.Error.Data["next_door"] == nil {
-			t.Fatalf("item %d is refused with %+v", i, item.Error)
-		}
+		in := expect.In(t, "item %d is refused", i)
+		require.Equal(in, item.Error.Code, -32005)
+		require.Equal[any](in, item.Error.Data["index"], float64(i))
+		require.NotEqual(in, item.Error.Data["retry_after"], nil)
+		require.NotEqual(in, item.Error.Data["next_door"], nil)
 	}
-	if admitted < 1 || admitted > 110 || g.Sent("eth_call") != admitted { // a new window may begin while the batch runs
-		t.Errorf("%d of 150 were admitted, %d sent", admitted, g.Sent("eth_call"))
-	}
+	// a new window may begin while the batch runs
+	expect.Between(t, admitted, 1, 110)
+	expect.Equal(t, g.Sent("eth_call"), admitted)
 	if day, _ := g.Counted(key); int64(day) != int64(1000*admitted) {
 		t.Errorf("the day holds %d for %d calls", day, admitted)
 	}
@@ -250,14 +252,13 @@ func TestBatch_LongAnswerThatIsNotJSONSpoilsOnlyItsItem(t *testing.T) {
 	items := g.Ask(http.MethodPost, "/rpc/eth_mainnet", key, "["+apitest.Call("eth_getCode", "[]")+","+
 		apitest.Call("eth_call", "[]")+
 		"]").Batch(2)
-	if items[0].Error == nil || items[0].Error.Code != -32022 || string(items[1].Result) != `"0x1"` {
-		t.Errorf("got %+v and %+v", items[0].Error, items[1])
-	}
-	if u := g.Usage(key); u["ok"] != (apitest.Figures{Requests: 2, Units: 2000}) ||
-		u["refund"] != (apitest.Figures{Requests: -1, Units: -1000}) ||
-		u["upstream_failed"].Requests != 1 {
-		t.Errorf("usage is %v", u)
-	}
+	require.NotNil(t, items[0].Error)
+	expect.Equal(t, items[0].Error.Code, -32022)
+	expect.Equal(t, string(items[1].Result), `"0x1"`)
+	u := g.Usage(key)
+	expect.Equal(t, u["ok"], apitest.Figures{Requests: 2, Units: 2000})
+	expect.Equal(t, u["refund"], apitest.Figures{Requests: -1, Units: -1000})
+	expect.Equal(t, u["upstream_failed"].Requests, 1)
 }
 
 func TestBatch_UnreadAnswersDoNotFillMemory(t *testing.T) {
@@ -282,9 +283,12 @@ func TestBatch_UnreadAnswersDoNotFillMemory(t *testing.T) {
 	}
 	before, _ := g.Counted(key)
 	items := ask()
-	if e := items[1].Error; e == nil || e.Code != -32022 || e.Data["retry_after"] != 1.0 || e.Data["index"] != 1.0 {
-		t.Fatalf("while the memory is full the large answer is %+v", e)
-	}
+	e := items[1].Error
+	in := expect.In(t, "while the memory is full the large answer")
+	require.NotNil(in, e)
+	require.Equal(in, e.Code, -32022)
+	require.Equal[any](in, e.Data["retry_after"], 1.0)
+	require.Equal[any](in, e.Data["index"], 1.0)
 	if string(items[0].Result) != `"0xsmall"` {
 		t.Errorf("the small one got %+v", items[0].Error)
 	}
@@ -295,9 +299,11 @@ func TestBatch_UnreadAnswersDoNotFillMemory(t *testing.T) {
 		t.Errorf("alone it is HTTP %d, %d bytes", a.Status, len(a.Body))
 	}
 	var whole []apitest.Envelope
-	if err := json.NewDecoder(body).Decode(&whole); err != nil || len(whole) != 2 || len(whole[1].Result) < 15<<20 {
-		t.Fatalf("the client that reads at last got %d items, %v", len(whole), err)
-	}
+	err := json.NewDecoder(body).Decode(&whole)
+	in = expect.In(t, "the client that reads at last")
+	require.NoError(in, err)
+	require.Len(in, whole, 2)
+	require.AtLeast(in, len(whole[1].Result), 15<<20, whole[1].Result)
 	testkit.Eventually(t, apitest.Timeout, func() bool {
 		return ask()[1].Error == nil
 	}, "memory is given back when the client has read")
@@ -324,29 +330,31 @@ func TestBatch_LargeAnswerIsSentInPiecesAndInOrder(t *testing.T) {
 			t.Errorf("item %d is %s, %d bytes", i, item.ID, len(item.Result))
 		}
 	}
-	if items[12].Error == nil || items[12].Error.Code != -32000 || items[13].Error == nil ||
-		items[13].Error.Code != -32601 {
-		t.Errorf("the last two are %+v and %+v", items[12].Error, items[13].Error)
-	}
+	in := expect.In(t, "the last two")
+	require.NotNil(in, items[12].Error)
+	expect.Equal(in, items[12].Error.Code, -32000)
+	require.NotNil(in, items[13].Error)
+	expect.Equal(in, items[13].Error.Code, -32601)
 	calls := g.Calls(a)
-	if len(calls) != 14 || calls[11].ResponseBytes < 200_000 || calls[11].ResponseBytes > 200_100 {
-		t.Errorf("recorded %d calls", len(calls))
-	}
+	require.Len(t, calls, 14)
+	expect.Between(t, calls[11].ResponseBytes, 200_000, 200_100)
 }
 
 // refusedBatch checks that every one of n ids, from 0, got the refusal, and returns the first item.
 func refusedBatch(a apitest.Answer, n, status, code int) apitest.Envelope {
 	a.T.Helper()
 	var items []apitest.Envelope
-	if err := json.Unmarshal([]byte(a.Body), &items); err != nil || a.Status != status || len(items) != n {
-		a.T.Fatalf("got HTTP %d with %d items: %.300s (%v), want HTTP %d with %d", a.Status, len(items), a.Body, err,
-			status, n)
-	}
+	err := json.Unmarshal([]byte(a.Body), &items)
+	require.NoError(a.T, err)
+	require.Equal(a.T, a.Status, status)
+	require.Len(a.T, items, n)
 	for i, item := range items {
-		if string(item.ID) != fmt.Sprint(i) || item.Error == nil || item.Error.Code != code ||
-			item.Error.Data["request_id"] != a.RequestID().String() || item.Error.Data["support"] == nil {
-			a.T.Fatalf("item %d is %s: %+v, want %d", i, item.ID, item.Error, code)
-		}
+		in := expect.In(a.T, "item %d", i)
+		require.Equal(in, string(item.ID), fmt.Sprint(i))
+		require.NotNil(in, item.Error)
+		require.Equal(in, item.Error.Code, code)
+		require.Equal[any](in, item.Error.Data["request_id"], a.RequestID().String())
+		require.NotEqual(in, item.Error.Data["support"], nil)
 	}
 	return items[0]
 }
@@ -398,10 +406,11 @@ func TestRefusedBatch_SaysTheRateWindow(t *testing.T) {
 			continue
 		}
 		first := refusedBatch(a, relay.MaxBatch+1, http.StatusTooManyRequests, -32005)
-		if first.Error.Data["retry_after"] == nil || first.Error.Data["next_door"] == nil ||
-			a.Header.Get("Retry-After") == "" || a.Header.Get("RateLimit-Limit") == "" {
-			t.Errorf("the refusal lacks what a 429 says: %v %v", first.Error.Data, a.Header)
-		}
+		in := expect.In(t, "the refusal lacks what a 429")
+		expect.NotEqual(in, first.Error.Data["retry_after"], nil)
+		expect.NotEqual(in, first.Error.Data["next_door"], nil)
+		expect.NotEqual(in, a.Header.Get("Retry-After"), "")
+		expect.NotEqual(in, a.Header.Get("RateLimit-Limit"), "")
 		return
 	}
 	t.Fatal("the rate window never refused")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -89,9 +90,10 @@ func TestCache_ServesShortLivedAnswersUntilTheyExpire(t *testing.T) {
 			t.Errorf("%s: %d calls reached the upstreams, want 2", row.method, n)
 		}
 	}
-	if u := g.Usage(key); u["hit"].Units != 0 || u["hit"].Requests != 15 || u["ok"].Units != 10_000 {
-		t.Errorf("usage is %v", u)
-	}
+	u := g.Usage(key)
+	expect.Equal(t, u["hit"].Units, 0)
+	expect.Equal(t, u["hit"].Requests, 15)
+	expect.Equal(t, u["ok"].Units, 10_000)
 }
 
 func TestCache_NeverServesWhatMayChange(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // solanaFacts are values of the live ledger that the samples use.
@@ -79,9 +81,10 @@ func (c *conformance) solanaFacts() solanaFacts {
 	}
 	c.read(&owned, "getTokenAccountsByOwner", f.payer, map[string]string{"programId": tokenProgram},
 		map[string]string{"encoding": "jsonParsed"})
-	if f.signature == "" || f.skipped == 0 || len(owned.Value) == 0 {
-		c.T.Fatalf("the ledger lacks what the samples need: %+v, %d token accounts", f, len(owned.Value))
-	}
+	in := expect.In(c.T, "the ledger lacks what the samples need")
+	require.NotEqual(in, f.signature, "")
+	require.NotEqual(in, f.skipped, 0)
+	require.NotEmpty(in, owned.Value)
 	f.held, f.mint = owned.Value[0].Pubkey, owned.Value[0].Account.Data.Parsed.Info.Mint
 	return f
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -253,10 +255,11 @@ func (c *conformance) compareBatch(samples []sample) {
 		still = still[n:]
 		a := c.RPC(c.key, c.on.ID, "["+strings.Join(sent, ",")+"]")
 		var got []json.RawMessage
-		if err := json.Unmarshal([]byte(a.Body), &got); err != nil || a.Status != http.StatusOK ||
-			len(got) != len(want) {
-			c.T.Fatalf("%s: a batch of %d gives HTTP %d %.300s", c.on.ID, len(want), a.Status, a.Body)
-		}
+		err := json.Unmarshal([]byte(a.Body), &got)
+		in := expect.In(c.T, "%s: a batch", c.on.ID)
+		require.NoError(in, err)
+		require.Equal(in, a.Status, http.StatusOK)
+		require.Len(in, got, len(want))
 		for i := range want {
 			if string(got[i]) != want[i] &&
 				response(ids[i], c.askNode(sampled[i].method, sampled[i].params)) == want[i] {

@@ -16,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -305,11 +307,12 @@ func TestSlowReader_ThatReadsNothingIsCutOffAndPays(t *testing.T) {
 	if day, _ := g.Counted(key); day != 1000 {
 		t.Errorf("the day holds %d: the service did its part", day)
 	}
-	if calls := g.Calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].HTTPStatus != 499 ||
-		calls[0].Units != 1000 ||
-		calls[0].ResponseBytes >= 64<<20 {
-		t.Errorf("recorded %+v", calls)
-	}
+	calls := g.Calls(a)
+	require.Len(t, calls, 1)
+	expect.Equal(t, calls[0].Outcome, "client_gone")
+	expect.Equal(t, calls[0].HTTPStatus, 499)
+	expect.Equal(t, calls[0].Units, 1000)
+	expect.Less(t, calls[0].ResponseBytes, 64<<20)
 	g.Eth(g.Unlimited(), "eth_chainId").Result() // and the upstream is not penalised
 }
 
@@ -325,10 +328,11 @@ func TestStream_ClientThatLeavesMidwayIsRecordedAsGone(t *testing.T) {
 	}
 	g.Must(leave.Close())
 	testkit.Eventually(t, apitest.Timeout, func() bool { return g.Recorder.Written() == 1 }, "the call is recorded")
-	if calls := g.Calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].HTTPStatus != 499 ||
-		calls[0].Units != 1000 {
-		t.Errorf("recorded %+v", calls)
-	}
+	calls := g.Calls(a)
+	require.Len(t, calls, 1)
+	expect.Equal(t, calls[0].Outcome, "client_gone")
+	expect.Equal(t, calls[0].HTTPStatus, 499)
+	expect.Equal(t, calls[0].Units, 1000)
 	if day, _ := g.Counted(key); day != 1000 {
 		t.Errorf("the day holds %d: the service did its part", day)
 	}
@@ -365,8 +369,9 @@ func TestSlowReader_PaysAndTheUpstreamThatGaveUpIsNotBlamed(t *testing.T) {
 		t.Error("the answer passed as whole")
 	}
 	testkit.Eventually(t, apitest.Timeout, func() bool { return g.Recorder.Written() == 1 }, "the call is recorded")
-	if calls := g.Calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].Units != 1000 {
-		t.Errorf("recorded %+v", calls)
-	}
-	expect(g, "gateway_upstream_broken_streams_total", nil)
+	calls := g.Calls(a)
+	require.Len(t, calls, 1)
+	expect.Equal(t, calls[0].Outcome, "client_gone")
+	expect.Equal(t, calls[0].Units, 1000)
+	wantSeries(g, "gateway_upstream_broken_streams_total", nil)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -87,9 +88,10 @@ func TestFinalCache_ServesFinalAnswersByteForByte(t *testing.T) {
 		u["ok"] != (apitest.Figures{Requests: 7, Units: 7 * plan.Unit}) {
 		t.Errorf("usage is %v", u)
 	}
-	if s := g.Relay.CacheStats(); s.MemoryHits != 35 || s.Misses != 7 || s.Stores != 7 {
-		t.Errorf("counted %+v", s)
-	}
+	s := g.Relay.CacheStats()
+	expect.Equal(t, s.MemoryHits, 35)
+	expect.Equal(t, s.Misses, 7)
+	expect.Equal(t, s.Stores, 7)
 }
 
 func TestFinalCache_AsksAgainForWhatMayChange(t *testing.T) {
@@ -317,9 +319,9 @@ func TestFinalCache_BatchIsAHitOnlyWhenEveryItemWas(t *testing.T) {
 	first := g.RPC(key, chain.EthMainnet, "["+item(1, 1)+","+item(2, 2)+","+local+"]")
 	second := g.RPC(key, chain.EthMainnet, "["+item(1, 1)+","+item(2, 2)+","+local+"]")
 	third := g.RPC(key, chain.EthMainnet, "["+item(1, 1)+","+item(3, 3)+"]")
-	if first.Hit() || !second.Hit() || third.Hit() {
-		t.Errorf("hits are %v, %v, %v", first.Hit(), second.Hit(), third.Hit())
-	}
+	expect.False(t, first.Hit(), first)
+	expect.True(t, second.Hit(), second)
+	expect.False(t, third.Hit(), third)
 	if first.Body != second.Body {
 		t.Errorf("first  %s\nsecond %s", first.Body, second.Body)
 	}
@@ -462,7 +464,8 @@ func TestFinalCache_NoCallFailsWhenTheSecondTierDies(t *testing.T) {
 	testkit.Eventually(t, apitest.Timeout, func() bool { return begun.Load() > callers*each/4 }, "it is half way")
 	kept.Kill(t)
 	wg.Wait()
-	if s := g.Relay.CacheStats(); s.MemoryHits == 0 || s.RedisErrors == 0 || failed.Load() > 0 {
-		t.Errorf("%d failed, counted %+v", failed.Load(), s)
-	}
+	s := g.Relay.CacheStats()
+	expect.NotEqual(t, s.MemoryHits, 0)
+	expect.NotEqual(t, s.RedisErrors, 0)
+	expect.AtMost(t, failed.Load(), 0)
 }

@@ -26,7 +26,7 @@ func series(g *apitest.Gateway, family string) map[string]string {
 	return found
 }
 
-func expect(g *apitest.Gateway, family string, want map[string]string) {
+func wantSeries(g *apitest.Gateway, family string, want map[string]string) {
 	g.T.Helper()
 	got := series(g, family)
 	for labels, value := range want {
@@ -73,7 +73,7 @@ func TestMetrics_CountEveryCallOnceWithItsCharge(t *testing.T) {
 	g.RPC(key, "no_such_chain", apitest.Call("eth_call", "[]")).Refused(http.StatusNotFound, -32600)
 	g.Eth("", "eth_chainId").Refused(http.StatusUnauthorized, -32001)
 
-	expect(g, "gateway_requests_total", map[string]string{
+	wantSeries(g, "gateway_requests_total", map[string]string{
 		`chain="eth_mainnet",class="standard",outcome="ok"`:             "4",
 		`chain="eth_mainnet",class="standard",outcome="upstream_error"`: "1",
 		`chain="eth_mainnet",class="standard",outcome="hit"`:            "2",
@@ -84,14 +84,14 @@ func TestMetrics_CountEveryCallOnceWithItsCharge(t *testing.T) {
 		`chain="solana_mainnet",class="standard",outcome="ok"`:          "1",
 		`chain="none",class="none",outcome="refused"`:                   "1",
 	})
-	expect(g, "gateway_charged_units_total", map[string]string{
+	wantSeries(g, "gateway_charged_units_total", map[string]string{
 		`chain="eth_mainnet",class="standard",tier="balanced"`:    "3",
 		`chain="eth_mainnet",class="standard",tier="fast"`:        "2",
 		`chain="eth_mainnet",class="standard",tier="cheap"`:       "0.5",
 		`chain="eth_mainnet",class="heavy",tier="balanced"`:       "2",
 		`chain="solana_mainnet",class="standard",tier="balanced"`: "1",
 	})
-	expect(g, "gateway_refusals_total", map[string]string{
+	wantSeries(g, "gateway_refusals_total", map[string]string{
 		`code="-32601",reason="method_not_served"`: "2",
 		`code="-32022",reason="upstream_failed"`:   "1",
 		`code="-32017",reason="outcome_unknown"`:   "1",
@@ -99,24 +99,24 @@ func TestMetrics_CountEveryCallOnceWithItsCharge(t *testing.T) {
 		`code="-32001",reason="key_invalid"`:       "1",
 	})
 	const up0, up1, eth, sol = `upstream="up-0"`, `upstream="up-1"`, `chain="eth_mainnet",`, `chain="solana_mainnet",`
-	expect(g, "gateway_upstream_attempts_total", map[string]string{
+	wantSeries(g, "gateway_upstream_attempts_total", map[string]string{
 		eth + `outcome="answer",` + up0: "6", sol + `outcome="answer",` + up0: "1",
 		eth + `outcome="broken",` + up0: "1", eth + `outcome="broken",` + up1: "1",
 		eth + `outcome="write_lost",` + up0: "1",
 	})
-	expect(g, "gateway_upstream_attempt_duration_seconds_count", map[string]string{
+	wantSeries(g, "gateway_upstream_attempt_duration_seconds_count", map[string]string{
 		eth + `result="answered",` + up0: "6", sol + `result="answered",` + up0: "1",
 		eth + `result="failed",` + up0: "2", eth + `result="failed",` + up1: "1",
 	})
-	expect(g, "gateway_upstream_usable", map[string]string{
+	wantSeries(g, "gateway_upstream_usable", map[string]string{
 		eth + up0: "1", eth + up1: "1", sol + up0: "1", sol + up1: "1",
 	})
-	expect(g, "gateway_chain_head_block", map[string]string{
+	wantSeries(g, "gateway_chain_head_block", map[string]string{
 		`chain="eth_mainnet"`: "1e+06", `chain="solana_mainnet"`: "1e+06",
 	})
-	expect(g, "gateway_refunds_total", map[string]string{`result="given_back"`: "2"})
-	expect(g, "gateway_streamed_answers_total", map[string]string{`chain="eth_mainnet"`: "1"})
-	expect(g, "gateway_call_duration_seconds_count", map[string]string{
+	wantSeries(g, "gateway_refunds_total", map[string]string{`result="given_back"`: "2"})
+	wantSeries(g, "gateway_streamed_answers_total", map[string]string{`chain="eth_mainnet"`: "1"})
+	wantSeries(g, "gateway_call_duration_seconds_count", map[string]string{
 		`chain="eth_mainnet",part="gate"`: "12", `chain="eth_mainnet",part="total"`: "12",
 		`chain="eth_mainnet",part="route"`: "8", `chain="eth_mainnet",part="upstream"`: "8",
 		`chain="solana_mainnet",part="gate"`: "1", `chain="solana_mainnet",part="total"`: "1",

@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -134,9 +135,9 @@ func TestProcesses_TwoNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 	begun := time.Now()
 	admitted, refused := hammer(g, key, doors, 8, 25)
 	windows := int64(time.Since(begun)/window.Per) + 2 // the windows in use
-	if admitted > limit*windows || admitted < limit || refused == 0 {
-		t.Errorf("%d admitted and %d refused in %d windows of %d", admitted, refused, windows, limit)
-	}
+	expect.AtMost(t, admitted, limit*windows)
+	expect.AtLeast(t, admitted, limit)
+	expect.NotEqual(t, refused, 0)
 	if strings.Contains(g.Logs.String(), "panic") {
 		t.Error("something panicked")
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -97,11 +99,10 @@ func TestRead_IsRefundedWhenEveryUpstreamFails(t *testing.T) {
 			t.Errorf("%s: the counters hold %d and %d", name, day, period)
 		}
 		u := g.Usage(key)
-		if u["ok"] != (apitest.Figures{Requests: 1, Units: 1000}) ||
-			u["refund"] != (apitest.Figures{Requests: -1, Units: -1000}) ||
-			u[row.outcome] != (apitest.Figures{Requests: 1, Units: 0}) {
-			t.Errorf("%s: usage is %v", name, u)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, u["ok"], apitest.Figures{Requests: 1, Units: 1000})
+		expect.Equal(in, u["refund"], apitest.Figures{Requests: -1, Units: -1000})
+		expect.Equal(in, u[row.outcome], apitest.Figures{Requests: 1, Units: 0})
 	}
 }
 
@@ -172,9 +173,11 @@ func TestRead_NeverUsesAWrongChainEvenWhenItIsTheOnlyOne(t *testing.T) {
 	for _, method := range []string{"eth_call", "eth_sendRawTransaction", "eth_blockNumber"} {
 		a := other.Eth(key, method)
 		a.Refused(http.StatusServiceUnavailable, -32020)
-		if a.Header.Get("Retry-After") == "" || other.Sent(method) > 1 ||
-			(method != "eth_blockNumber" && other.Sent(method) != 0) {
-			t.Errorf("%s: Retry-After %q, %d sent", method, a.Header.Get("Retry-After"), other.Sent(method))
+		in := expect.In(t, "%s", method)
+		expect.NotEqual(in, a.Header.Get("Retry-After"), "")
+		expect.AtMost(in, other.Sent(method), 1)
+		if method != "eth_blockNumber" {
+			expect.Equal(in, other.Sent(method), 0)
 		}
 	}
 	if day, _ := other.Counted(key); day != 0 {
@@ -266,10 +269,11 @@ func TestRead_BrokenStreamIsCutOffAndRefunded(t *testing.T) {
 	if day, _ := g.Counted(key); day != 0 {
 		t.Errorf("the day holds %d, want it refunded", day)
 	}
-	if calls := g.Calls(a); len(calls) != 1 || calls[0].Outcome != "upstream_failed" || calls[0].Units != 0 ||
-		calls[0].Upstream != "up-0" {
-		t.Errorf("recorded %+v", calls)
-	}
+	calls := g.Calls(a)
+	require.Len(t, calls, 1)
+	expect.Equal(t, calls[0].Outcome, "upstream_failed")
+	expect.Equal(t, calls[0].Units, 0)
+	expect.Equal(t, calls[0].Upstream, "up-0")
 }
 
 func TestRead_AnswerOverTheBoundIsNotServed(t *testing.T) {
@@ -284,7 +288,7 @@ func TestRead_AnswerOverTheBoundIsNotServed(t *testing.T) {
 	if day, _ := g.Counted(key); day != 0 {
 		t.Errorf("the day holds %d", day)
 	}
-	expect(g, "gateway_upstream_attempts_total", map[string]string{ // one of them may report a wrong length
+	wantSeries(g, "gateway_upstream_attempts_total", map[string]string{ // one of them may report a wrong length
 		`chain="eth_mainnet",outcome="range_refused",upstream="up-0"`: "1",
 		`chain="eth_mainnet",outcome="range_refused",upstream="up-1"`: "1",
 	})
@@ -300,17 +304,20 @@ func TestRead_StreamOverTheBoundIsCutOffAndBlamesNobody(t *testing.T) {
 		t.Errorf("the client got %d bytes, %v", n, err)
 	}
 	testkit.Eventually(t, apitest.Timeout, func() bool { return g.Recorder.Written() == 1 }, "the call is recorded")
-	if calls := g.Calls(a); len(calls) != 1 || calls[0].Outcome != "range_too_large" || calls[0].Units != 1000 {
-		t.Errorf("recorded %+v", calls)
-	}
+	calls := g.Calls(a)
+	require.Len(t, calls, 1)
+	expect.Equal(t, calls[0].Outcome, "range_too_large")
+	expect.Equal(t, calls[0].Units, 1000)
 	items := g.RPC(key, chain.EthMainnet, "["+apitest.Call("eth_call", "[]")+"]").Batch(1)
-	if e := items[0].Error; e == nil || e.Code != -32602 || !strings.Contains(e.Message, "Ask for less") {
-		t.Errorf("in a batch it is %+v", e)
-	}
+	e := items[0].Error
+	in := expect.In(t, "in a batch")
+	require.NotNil(in, e)
+	expect.Equal(in, e.Code, -32602)
+	expect.Contains(in, e.Message, "Ask for less")
 	if day, _ := g.Counted(key); day != 1000 {
 		t.Errorf("the day holds %d, want what was streamed and nothing for the batch", day)
 	}
-	expect(g, "gateway_upstream_broken_streams_total", nil)
+	wantSeries(g, "gateway_upstream_broken_streams_total", nil)
 }
 
 func TestRead_AnswerTooLargeForABatchIsRefusedAlone(t *testing.T) {
@@ -325,10 +332,12 @@ func TestRead_AnswerTooLargeForABatchIsRefusedAlone(t *testing.T) {
 	if string(items[0].Result) != `"0xsmall"` || string(items[2].Result) != `"0xsmall"` {
 		t.Errorf("the others got %s and %s", items[0].Result, items[2].Result)
 	}
-	if e := items[1].Error; e == nil || e.Code != -32022 || !strings.Contains(e.Message, "too large for a batch") ||
-		e.Data["index"] != 1.0 {
-		t.Errorf("the large one got %+v", e)
-	}
+	e := items[1].Error
+	in := expect.In(t, "the large one")
+	require.NotNil(in, e)
+	expect.Equal(in, e.Code, -32022)
+	expect.Contains(in, e.Message, "too large for a batch")
+	expect.Equal[any](in, e.Data["index"], 1.0)
 	if day, _ := g.Counted(key); day != 2000 {
 		t.Errorf("the day holds %d, want two units", day)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store/usagedb"
@@ -77,28 +79,32 @@ func TestCallRecord_EveryCallLeavesOne(t *testing.T) {
 		if tier == "" {
 			tier = string(plan.Balanced)
 		}
-		if got.Account != id.Account || got.Key != id.Key || got.Chain != w.chain || got.Method != w.method ||
-			got.Tier != tier || got.Service != "rpc" {
-			t.Errorf("%s: recorded %+v", w.method, got)
-		}
-		if got.Outcome != w.record.Outcome || got.HTTPStatus != w.record.HTTPStatus || got.Units != w.record.Units ||
-			got.Attempts != w.record.Attempts {
-			t.Errorf("%s: recorded %+v, want %+v", w.method, got, w.record)
-		}
+		in := expect.In(t, "%s", w.method)
+		expect.Equal(in, got.Account, id.Account)
+		expect.Equal(in, got.Key, id.Key)
+		expect.Equal(in, got.Chain, w.chain)
+		expect.Equal(in, got.Method, w.method)
+		expect.Equal(in, got.Tier, tier)
+		expect.Equal(in, got.Service, "rpc")
+		expect.Equal(in, got.Outcome, w.record.Outcome)
+		expect.Equal(in, got.HTTPStatus, w.record.HTTPStatus)
+		expect.Equal(in, got.Units, w.record.Units)
+		expect.Equal(in, got.Attempts, w.record.Attempts)
 		if w.record.Upstream != "" && got.Upstream != w.record.Upstream ||
 			(w.record.Attempts > 0) != (got.Upstream != "") {
 			t.Errorf("%s: the upstream is %q, want %q", w.method, got.Upstream, w.record.Upstream)
 		}
-		if got.Class != w.record.Class || got.ResponseBytes != int64(len(answers[i].Body)) ||
-			got.RequestBytes != int64(len(w.params)) {
-			t.Errorf("%s: class %s, %d bytes in, %d out", w.method, got.Class, got.RequestBytes, got.ResponseBytes)
-		}
+		expect.Equal(in, got.Class, w.record.Class)
+		expect.Equal(in, got.ResponseBytes, int64(len(answers[i].Body)))
+		expect.Equal(in, got.RequestBytes, int64(len(w.params)))
 	}
 	for a, outcome := range map[*apitest.Answer]string{&unknownMethod: "method_not_served", &notJSON: "not_json"} {
-		if calls := g.Calls(*a); len(calls) != 1 || calls[0].Outcome != outcome || calls[0].Method != "" ||
-			calls[0].Units != 0 {
-			t.Errorf("%s: recorded %+v", outcome, calls)
-		}
+		calls := g.Calls(*a)
+		in := expect.In(t, "%s", outcome)
+		require.Len(in, calls, 1)
+		expect.Equal(in, calls[0].Outcome, outcome)
+		expect.Equal(in, calls[0].Method, "")
+		expect.Equal(in, calls[0].Units, 0)
 	}
 	if calls := g.Calls(unknownKey); len(calls) != 0 {
 		t.Errorf("a caller nobody knows left %+v", calls)
@@ -177,10 +183,10 @@ func TestUpstreamCredentials_NeverLeaveTheGateway(t *testing.T) {
 	}
 	g.Eth(key, "eth_call").Refused(http.StatusBadGateway, -32022)
 	for _, r := range g.Ups[0].Requests()[:1] {
-		if !strings.Contains(r.Path, apitest.Canary) || !strings.Contains(r.Header.Get("X-Api-Key"), apitest.Canary) ||
-			r.Header.Get("Authorization") == "" {
-			t.Fatalf("the canary is not where it should be: %s %v", r.Path, r.Header)
-		}
+		in := expect.In(t, "the canary is not where it should be: %s", r.Path)
+		require.Contains(in, r.Path, apitest.Canary)
+		require.Contains(in, r.Header.Get("X-Api-Key"), apitest.Canary)
+		require.NotEqual(in, r.Header.Get("Authorization"), "")
 	}
 	names, err := g.Meter.Client().Keys(t.Context(), "*").Result()
 	g.Must(err)

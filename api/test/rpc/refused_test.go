@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store/usagedb"
 )
@@ -76,18 +77,19 @@ func TestRefused_BatchesOfAFreeKeyLeaveAFewRecordsAndExactBooks(t *testing.T) {
 	}
 	used := g.Usage(key)
 	refused := used["method_not_served"].Requests + used["rate_window"].Requests
-	if refused != 100*batches || used["ok"].Requests != 1 || used["ok"].Units != 1000 || len(used) != 3 {
-		t.Errorf("the usage is %+v", used)
-	}
+	expect.Equal(t, refused, 100*batches)
+	expect.Equal(t, used["ok"].Requests, 1)
+	expect.Equal(t, used["ok"].Units, 1000)
+	expect.Len(t, used, 3)
 	g.Record(g.Identity(key).Account)
 	var s struct {
 		Totals struct{ Requests, Units, Refusals json.Number }
 	}
 	month := time.Now().UTC().Format("2006-01") + "-01"
 	g.Must(json.Unmarshal([]byte(g.Ask(http.MethodGet, "/api/statements/"+month, key, "").Body), &s))
-	if s.Totals.Requests != "10001" || s.Totals.Refusals != "10000" || s.Totals.Units != "1" {
-		t.Errorf("the statement has %+v", s.Totals)
-	}
+	expect.Equal(t, s.Totals.Requests, "10001")
+	expect.Equal(t, s.Totals.Refusals, "10000")
+	expect.Equal(t, s.Totals.Units, "1")
 	beyond, err := g.Store.RefusedBeyond(t.Context(), &usagedb.UsageWindow{
 		Account: g.Identity(key).Account, Since: begun.Add(-time.Hour),
 	})

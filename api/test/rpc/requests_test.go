@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -77,9 +78,10 @@ func TestRequests_InvalidAreRefused(t *testing.T) {
 	if g.Sent("eth_call") != 0 {
 		t.Error("something was relayed")
 	}
-	if u := g.Usage(key); u["ok"].Requests != 0 || u["not_json"].Requests == 0 || u["not_a_request"].Requests == 0 {
-		t.Errorf("usage is %v", u)
-	}
+	u := g.Usage(key)
+	expect.Equal(t, u["ok"].Requests, 0)
+	expect.NotEqual(t, u["not_json"].Requests, 0)
+	expect.NotEqual(t, u["not_a_request"].Requests, 0)
 	g.RPC(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":null}`).Result()
 	g.RPC(key, chain.EthMainnet, "\r\n\t "+ok+" \n", "Content-Type", "text/plain").Result()
 }
@@ -129,10 +131,10 @@ func TestRequests_UnknownChainsAndMethodsAreRefusedWithAnAlternative(t *testing.
 	} {
 		a := g.Eth(key, method)
 		data := a.Refused(http.StatusNotFound, -32601)
-		if data["contact"] != apitest.Links.Contact || data["docs"] != apitest.Links.Docs || g.Ups[0].Total()+
-			g.Ups[1].Total() != 0 {
-			t.Errorf("%s: %s", method, a.Body)
-		}
+		in := expect.In(t, "%s", method)
+		expect.Equal[any](in, data["contact"], apitest.Links.Contact, a.Body)
+		expect.Equal[any](in, data["docs"], apitest.Links.Docs, a.Body)
+		expect.Equal(in, g.Ups[0].Total()+g.Ups[1].Total(), 0, a.Body)
 	}
 	for _, method := range []string{
 		"getProgramAccounts", "requestAirdrop", "getIdentity", "slotSubscribe",
@@ -287,10 +289,9 @@ func TestRateWindow_RefusesBeforeTheRequestIsParsed(t *testing.T) {
 		}
 		refusals++
 		data := a.Refused(http.StatusTooManyRequests, -32005)
-		if a.Header.Get("RateLimit-Limit") != "50" || a.Header.Get("RateLimit-Remaining") != "0" ||
-			a.Header.Get("Retry-After") != fmt.Sprint(data["retry_after"]) {
-			t.Errorf("headers %v, data %v", a.Header, data)
-		}
+		expect.Equal(t, a.Header.Get("RateLimit-Limit"), "50")
+		expect.Equal(t, a.Header.Get("RateLimit-Remaining"), "0")
+		expect.Equal(t, a.Header.Get("Retry-After"), fmt.Sprint(data["retry_after"]))
 		if next, _ := data["next_door"].(map[string]any); next["do"] == nil {
 			t.Errorf("next_door is %v", data["next_door"])
 		}
@@ -315,10 +316,9 @@ func TestDoorKey_IsRefusedBeyondItsDay(t *testing.T) {
 	a := g.Eth(key, "eth_call")
 	data := a.Refused(http.StatusTooManyRequests, -32016)
 	next, _ := data["next_door"].(map[string]any)
-	if next["door"] != "bind" || next["where"] != "POST /keys/bind/start" || !strings.Contains(fmt.Sprint(next["do"]),
-		"1000000 units a month") {
-		t.Errorf("next_door is %v", next)
-	}
+	expect.Equal[any](t, next["door"], "bind")
+	expect.Equal[any](t, next["where"], "POST /keys/bind/start")
+	expect.Contains(t, fmt.Sprint(next["do"]), "1000000 units a month")
 	if a.Header.Get("RateLimit-Limit") != "10000" || a.Header.Get("RateLimit-Remaining") != "0" {
 		t.Errorf("headers %v, data %v", a.Header, data)
 	}

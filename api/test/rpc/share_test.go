@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -101,11 +102,11 @@ func TestShare_IdenticalReadsUnderWayShareOneCall(t *testing.T) {
 				return rest
 			}
 			for i, a := range answers {
-				if string(a.Envelope().ID) != strconv.Itoa(i) || a.Status != http.StatusOK || a.Hit() ||
-					members(a) != members(answers[0]) {
-					t.Errorf("caller %d got HTTP %d %s, hit is %v; the first got %s", i, a.Status, a.Body, a.Hit(),
-						answers[0].Body)
-				}
+				in := expect.In(t, "caller %d", i)
+				expect.Equal(in, string(a.Envelope().ID), strconv.Itoa(i))
+				expect.Equal(in, a.Status, http.StatusOK)
+				expect.False(in, a.Hit(), a)
+				expect.Equal(in, members(a), members(answers[0]))
 			}
 			if sent := g.Sent(row.method); sent != 1 {
 				t.Errorf("%d calls reached the upstreams", sent)
@@ -195,11 +196,10 @@ func TestShare_FailureIsSharedAndRefundedToEach(t *testing.T) {
 	if day, period := g.Counted(key); day != 0 || period != 0 {
 		t.Errorf("the counters hold %d and %d", day, period)
 	}
-	if u := g.Usage(key); u["ok"] != (apitest.Figures{Requests: 4, Units: 4 * plan.Unit}) ||
-		u["refund"] != (apitest.Figures{Requests: -4, Units: -4 * plan.Unit}) ||
-		u["upstream_failed"] != (apitest.Figures{Requests: 4, Units: 0}) {
-		t.Errorf("usage is %v", u)
-	}
+	u := g.Usage(key)
+	expect.Equal(t, u["ok"], apitest.Figures{Requests: 4, Units: 4 * plan.Unit})
+	expect.Equal(t, u["refund"], apitest.Figures{Requests: -4, Units: -4 * plan.Unit})
+	expect.Equal(t, u["upstream_failed"], apitest.Figures{Requests: 4, Units: 0})
 }
 
 func TestShare_FollowersAreAnsweredWhenTheirLeaderLeft(t *testing.T) {

@@ -20,6 +20,8 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox"
 	"github.com/chainaccess/gateway/internal/sandbox/contracts"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox"
 )
@@ -74,10 +76,11 @@ func (c *conformance) gasAgrees() toolbox.GasOffer {
 	c.read(&history, "eth_feeHistory", hexutil.Uint64(g.ComputedFrom.Blocks),
 		hexutil.Uint64(g.ComputedFrom.NewestBlock), []int{10, 50, 90})
 	base := history.Base[len(history.Base)-1].ToInt()
-	if g.ComputedFrom.Blocks != 20 || g.ComputedFrom.BlocksCounted == 0 || g.BaseFeePerGas != base.String() ||
-		base.Sign() == 0 {
-		c.T.Fatalf("%s: %+v over base fee %s, the node says %s", c.on.ID, g.ComputedFrom, g.BaseFeePerGas, base)
-	}
+	in := expect.In(c.T, "%s", c.on.ID)
+	require.Equal(in, g.ComputedFrom.Blocks, 20)
+	require.NotEqual(in, g.ComputedFrom.BlocksCounted, 0)
+	require.Equal(in, g.BaseFeePerGas, base.String())
+	require.NotEqual(in, base.Sign(), 0)
 	floor, before := c.amount(g.ComputedFrom.MinPriorityFee), new(big.Int)
 	for k, offer := range []toolbox.GasOffer{
 		g.Recommendations.Slow, g.Recommendations.Standard, g.Recommendations.Fast,
@@ -96,10 +99,12 @@ func (c *conformance) gasAgrees() toolbox.GasOffer {
 			}
 		}
 		isMedian := 2*below >= g.ComputedFrom.BlocksCounted && 2*above >= g.ComputedFrom.BlocksCounted
-		if !isMedian && tip.Cmp(floor) != 0 && tip.Cmp(before) != 0 || tip.Cmp(before) < 0 || tip.Cmp(floor) < 0 {
-			c.T.Errorf("%s: tip %s is no median of %d blocks (%d below, %d above)", c.on.ID, tip,
-				g.ComputedFrom.BlocksCounted, below, above)
+		in := expect.In(c.T, "%s", c.on.ID)
+		if !isMedian && tip.Cmp(floor) != 0 {
+			expect.Equal(in, tip.Cmp(before), 0, g.ComputedFrom.BlocksCounted, below, above)
 		}
+		expect.AtLeast(in, tip.Cmp(before), 0, g.ComputedFrom.BlocksCounted, below, above)
+		expect.AtLeast(in, tip.Cmp(floor), 0, g.ComputedFrom.BlocksCounted, below, above)
 		room := new(big.Int).Sub(new(big.Int).Sub(limit, tip), base) // a quarter, half, or all of the base fee
 		if want := new(big.Int).Div(new(big.Int).Mul(base, big.NewInt([]int64{1, 2, 4}[k])),
 			big.NewInt(4)); room.CmpAbs(want) < 0 || new(big.Int).Sub(room, want).CmpAbs(common.Big1) > 0 {
@@ -122,14 +127,18 @@ func (c *conformance) dataFeeAgrees() {
 		c.Must(err)
 		c.readCall(&limit, sandbox.GasPriceOracle,
 			c.pack(oracle.ABI, "getL1FeeUpperBound", big.NewInt(int64(fee.Bytes))))
-		if got := c.amount(fee.Fee); got.Sign() <= 0 || got.Cmp(limit.ToInt()) > 0 || fee.InGasLimit {
-			c.T.Errorf("%s: %+v, at most %s", c.on.ID, fee, limit.ToInt())
-		}
+		got := c.amount(fee.Fee)
+		in := expect.In(c.T, "%s", c.on.ID)
+		expect.Greater(in, got.Sign(), 0)
+		expect.AtMost(in, got.Cmp(limit.ToInt()), 0)
+		expect.False(in, fee.InGasLimit)
 	case chain.ArbitrumOne:
-		if fee.Gas == nil || *fee.Gas == 0 || !fee.InGasLimit || c.amount(fee.Fee).Sign() <= 0 ||
-			c.amount(fee.L1BaseFeePerGas).Sign() <= 0 {
-			c.T.Errorf("%s: %+v", c.on.ID, fee)
-		}
+		in := expect.In(c.T, "%s", c.on.ID)
+		require.NotNil(in, fee.Gas)
+		expect.NotEqual(in, *fee.Gas, 0)
+		expect.True(in, fee.InGasLimit)
+		expect.Greater(in, c.amount(fee.Fee).Sign(), 0)
+		expect.Greater(in, c.amount(fee.L1BaseFeePerGas).Sign(), 0)
 	default:
 		if fee != nil {
 			c.T.Errorf("%s: %+v", c.on.ID, fee)
@@ -194,11 +203,11 @@ func (c *conformance) transactionsAgree(slow toolbox.GasOffer) {
 		var head hexutil.Uint64
 		c.read(&head, "eth_blockNumber")
 		block := receipt.BlockNumber.Uint64()
-		if *s.BlockNumber != block || *s.Confirmations < 1 || *s.Confirmations > uint64(head)-block+1 ||
-			c.amount(s.GasUsed).Uint64() != receipt.GasUsed ||
-			s.EffectiveGasPrice != receipt.EffectiveGasPrice.String() {
-			c.T.Errorf("%s: %+v against the receipt's %+v under head %d", c.on.ID, s, receipt, head)
-		}
+		in := expect.In(c.T, "%s", c.on.ID)
+		expect.Equal(in, *s.BlockNumber, block)
+		expect.Between(in, *s.Confirmations, 1, uint64(head)-block+1)
+		expect.Equal(in, c.amount(s.GasUsed).Uint64(), receipt.GasUsed)
+		expect.Equal(in, s.EffectiveGasPrice, receipt.EffectiveGasPrice.String())
 		if c.amount(s.EffectiveGasPrice).Cmp(c.amount(slow.MaxFeePerGas)) > 0 {
 			c.T.Errorf("%s: paid %s with an offer of %+v", c.on.ID, s.EffectiveGasPrice, slow)
 		}
@@ -247,9 +256,12 @@ func TestToolbox_TransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 			t.Errorf("a transaction that is %s is %+v", want, s)
 			continue
 		}
-		if want != toolbox.TxUnknown && (s.Slot == nil || *s.Slot != told.Value[0].Slot ||
-			s.ConfirmationStatus != "confirmed" && s.ConfirmationStatus != "finalized") {
-			t.Errorf("%+v in slot %d", s, told.Value[0].Slot)
+		if want != toolbox.TxUnknown {
+			require.NotNil(t, s.Slot)
+			expect.Equal(t, *s.Slot, told.Value[0].Slot)
+			if s.ConfirmationStatus != "confirmed" {
+				expect.Equal(t, s.ConfirmationStatus, "finalized")
+			}
 		}
 	}
 }
@@ -299,10 +311,12 @@ func TestToolbox_PricesAgreeWithTheSandboxsFeeds(t *testing.T) {
 	}
 	var some toolbox.Prices
 	c.use("/toolbox/prices?symbols=btc,link", &some)
-	if btc := some.Prices["btc"]; btc.Price == nil || *btc.Price != "60000.12345678" || !btc.Stale ||
-		!btc.UpdatedAt.Equal(old) {
-		t.Errorf("an old answer: %+v", btc)
-	}
+	btc := some.Prices["btc"]
+	in := expect.In(t, "an old answer")
+	require.NotNil(in, btc.Price)
+	expect.Equal(in, *btc.Price, "60000.12345678")
+	expect.True(in, btc.Stale)
+	expect.True(in, btc.UpdatedAt.Equal(old), old)
 	if link := some.Prices["link"]; link.Price != nil || !link.Stale {
 		t.Errorf("an answer below zero: %+v", link)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -80,9 +81,10 @@ func TestTraces_RequestIsATraceOfAdmissionAndAttempts(t *testing.T) {
 	attributes(g, attempts[0], map[string]string{"gateway.upstream": "up-0", "gateway.outcome": "broken"})
 	attributes(g, attempts[1], map[string]string{"gateway.upstream": "up-1", "gateway.outcome": "answer"})
 	for _, s := range append(admissions, attempts...) {
-		if s.Parent != root.ID || s.StartNano < root.StartNano || s.EndNano > root.EndNano {
-			t.Errorf("%s does not lie within its request: %+v", s.Name, s)
-		}
+		in := expect.In(t, "%s does not lie within its request", s.Name)
+		expect.Equal(in, s.Parent, root.ID)
+		expect.AtLeast(in, s.StartNano, root.StartNano)
+		expect.AtMost(in, s.EndNano, root.EndNano)
 	}
 }
 
@@ -121,10 +123,10 @@ func TestTraces_BatchItemsHaveSpansOfTheirOwn(t *testing.T) {
 			t.Errorf("an attempt hangs on %s, want its item", s.Parent)
 		}
 	}
-	if strings.Contains(text, "Zq7client") || strings.Contains(text, key) ||
-		strings.Contains(text, "receiver-credential") {
-		t.Error("a span holds what a client sent, or a credential")
-	}
+	in := expect.In(t, "a span holds what a client sent, or a credential")
+	expect.NotContains(in, text, "Zq7client")
+	expect.NotContains(in, text, key)
+	expect.NotContains(in, text, "receiver-credential")
 }
 
 func TestTraces_RefusedRequestsCarryTheirReason(t *testing.T) {

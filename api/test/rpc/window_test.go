@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -27,9 +29,11 @@ func TestWindow_IsOnEveryAnswerOfTheRelay(t *testing.T) {
 		if what == "a batch" {
 			upTo = limit - 5
 		}
-		if got != limit || remaining > upTo || remaining < limit-len(answers)-5 || reset < 1 || reset > 10 {
-			t.Errorf("%s: %d of %d left, reset in %d", what, remaining, got, reset)
-		}
+		in := expect.In(t, "%s", what)
+		expect.Equal(in, got, limit)
+		expect.AtMost(in, remaining, upTo)
+		expect.AtLeast(in, remaining, limit-len(answers)-5)
+		expect.Between(in, reset, 1, 10)
 		if a.Header.Get("Retry-After") != "" {
 			t.Errorf("%s says Retry-After", what)
 		}
@@ -49,9 +53,8 @@ func TestWindow_CountsDownToTheFirstRefusal(t *testing.T) {
 	for range 200 { // some of them fall within one window
 		a := g.Eth(key, "eth_chainId")
 		limit, remaining, _ := a.Window()
-		if limit != 50 || remaining < 0 || remaining > 49 {
-			t.Fatalf("%d of %d left", remaining, limit)
-		}
+		require.Equal(t, limit, 50)
+		require.Between(t, remaining, 0, 49)
 		if a.Status == http.StatusTooManyRequests {
 			if before != 0 {
 				t.Errorf("the answer before the first refusal said that %d are left", before)
@@ -70,7 +73,8 @@ func TestWindow_OfABatchIsWhatItsLastItemLeft(t *testing.T) {
 	a := g.RPC(key, chain.EthMainnet, apitest.BatchOf(150, "eth_chainId"))
 	// The refused items wait until calls leave the sliding window, up to a
 	// fiftieth of it after its end.
-	if limit, remaining, reset := a.Window(); limit != 50 || remaining != 0 || reset < 1 || reset > 11 {
-		t.Errorf("%d of %d left, reset in %d", remaining, limit, reset)
-	}
+	limit, remaining, reset := a.Window()
+	expect.Equal(t, limit, 50)
+	expect.Equal(t, remaining, 0)
+	expect.Between(t, reset, 1, 11)
 }

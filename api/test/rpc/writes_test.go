@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // unknownOutcome lists the ways in which the outcome of a submission stays unknown.
@@ -110,9 +111,10 @@ func TestSubmission_ErrorsInBandPassWithHTTP200(t *testing.T) {
 			}
 			a := g.RPC(key, s.Chain, apitest.Call(s.Method, s.Params))
 			want := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"error":{"code":%d,"message":%q}}`, said.code, said.message)
-			if a.Status != http.StatusOK || a.Body != want || g.Sent(s.Method) != 1 {
-				t.Errorf("%s: HTTP %d %s after %d requests", s.Method, a.Status, a.Body, g.Sent(s.Method))
-			}
+			in := expect.In(t, "%s", s.Method)
+			expect.Equal(in, a.Status, http.StatusOK)
+			expect.Equal(in, a.Body, want)
+			expect.Equal(in, g.Sent(s.Method), 1)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // Advice needs no key and costs nothing.
@@ -29,9 +31,11 @@ func TestAdvice_IsGivenOverMCPWithoutAKey(t *testing.T) {
 	} {
 		text, isError := useTool(g, c.tool, c.arguments)
 		var members map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(text), &members); err != nil || isError || string(members[c.member]) != c.want {
-			t.Errorf("%s of %s: %s is %s in %s (%v)", c.tool, c.arguments, c.member, members[c.member], text, err)
-		}
+		err := json.Unmarshal([]byte(text), &members)
+		in := expect.In(t, "%s of %s: %s", c.tool, c.arguments, c.member)
+		require.NoError(in, err)
+		expect.False(in, isError, text)
+		expect.Equal(in, string(members[c.member]), c.want, text)
 		if strings.Contains(text, "s3cr3t") {
 			t.Errorf("%s shows a secret: %s", c.tool, text)
 		}
@@ -44,9 +48,10 @@ func TestAdvice_IsGivenOverMCPWithoutAKey(t *testing.T) {
 		{"migrate", `{"config":"` + strings.Repeat("x", 20_001) + `"}`, "config"},
 	} {
 		text, isError := useTool(g, c.tool, c.arguments)
-		if !isError || !strings.Contains(text, "-32602") || !strings.Contains(text, c.names) {
-			t.Errorf("%s of %.60s: %s", c.tool, c.arguments, text)
-		}
+		in := expect.In(t, "%s of %.60s", c.tool, c.arguments)
+		require.True(in, isError)
+		expect.Contains(in, text, "-32602")
+		expect.Contains(in, text, c.names)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -176,9 +177,11 @@ func TestData_IsChargedEachTimeAndRefundedOnFailure(t *testing.T) {
 		t.Errorf("after refusals %d units are charged, want 60", units/plan.Unit)
 	}
 	for _, line := range g.Lines(key) {
-		if line.Service != string(account.Data) || line.Class != "data" || line.Method != "get_balances" &&
-			line.Method != "get_history" {
-			t.Errorf("a usage line is %+v", line)
+		in := expect.In(t, "a usage line")
+		expect.Equal(in, line.Service, string(account.Data))
+		expect.Equal(in, line.Class, "data")
+		if line.Method != "get_balances" {
+			expect.Equal(in, line.Method, "get_history")
 		}
 	}
 }

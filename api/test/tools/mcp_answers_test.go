@@ -9,6 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // Some JSON encoders escape slashes, which the protocol's methods contain.
@@ -73,10 +75,10 @@ func TestMCP_LogsTheCausesOfFailures(t *testing.T) {
 		t.Fatalf("%s %s", n.object, n.refusal)
 	}
 	log := g.Logs.String()
-	if !strings.Contains(log, `"request failed"`) || !strings.Contains(log, a.Header.Get("X-Request-Id")) ||
-		!strings.Contains(log, "durable_unavailable") {
-		t.Error("the log does not say why")
-	}
+	in := expect.In(t, "the log does not say why")
+	expect.Contains(in, log, `"request failed"`)
+	expect.Contains(in, log, a.Header.Get("X-Request-Id"))
+	expect.Contains(in, log, "durable_unavailable")
 	if !strings.Contains(g.Scrape(), `gateway_refusals_total{code="-32030",reason="durable_unavailable"} 1`) {
 		t.Error("the refusal was not counted")
 	}
@@ -102,9 +104,10 @@ func TestMCP_AnswerTooLargeForAToolIsRefusedAndFree(t *testing.T) {
 		t.Errorf("the day holds %d", day)
 	}
 	testkit.Eventually(t, apitest.Timeout, func() bool { return g.Recorder.Written() == 4 }, "the calls are recorded")
-	if calls := g.Calls(last); len(calls) != 1 || calls[0].Outcome != "range_too_large" || calls[0].Units != 0 {
-		t.Errorf("recorded %+v", calls)
-	}
+	calls := g.Calls(last)
+	require.Len(t, calls, 1)
+	expect.Equal(t, calls[0].Outcome, "range_too_large")
+	expect.Equal(t, calls[0].Units, 0)
 	g.All(testkit.Large(400 << 10))
 	if _, n := callTool(g, g.DoorKey(), "rpc_call", arguments); len(n.object) < 400<<10 {
 		t.Errorf("afterwards: %.300s %s", n.object, n.refusal)

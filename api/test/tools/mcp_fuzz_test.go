@@ -12,7 +12,9 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // FuzzMCP checks the MCP endpoint, over real servers, for what is true of every body, tool and
@@ -87,10 +89,10 @@ func FuzzMCP(f *testing.F) {
 		}); err != nil {
 			t.Error(err)
 		}
-		if id, err := uuid.Parse(w.Header().Get("X-Request-Id")); err != nil || id.Version() != 7 ||
-			w.Header().Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("the headers are %v", w.Header())
-		}
+		id, err := uuid.Parse(w.Header().Get("X-Request-Id"))
+		require.NoError(t, err)
+		expect.Equal(t, id.Version(), 7)
+		expect.Equal(t, w.Header().Get("Access-Control-Allow-Origin"), "*")
 		told := w.Body.String()
 		if strings.Contains(told, apitest.Canary) && !strings.Contains(body, apitest.Canary) ||
 			strings.Contains(told, key) &&
@@ -113,11 +115,12 @@ func FuzzMCP(f *testing.F) {
 			Result  json.RawMessage
 			Error   *struct{ Code int }
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.JSONRPC != "2.0" || e.ID == nil ||
-			(e.Result == nil) == (e.Error == nil) ||
-			(w.Code != http.StatusOK && e.Error == nil) {
-			t.Errorf("HTTP %d %.300s (%v)", w.Code, told, err)
-		}
+		err = json.Unmarshal(w.Body.Bytes(), &e)
+		require.NoError(t, err)
+		expect.Equal(t, e.JSONRPC, "2.0", told)
+		expect.NotNil(t, e.ID, told)
+		expect.NotEqual(t, e.Result == nil, e.Error == nil, told)
+		expect.False(t, w.Code != http.StatusOK && e.Error == nil, told)
 		if strings.Contains(told, "-32603") && !strings.Contains(body, "32603") {
 			t.Errorf("an internal fault: %.600s", told)
 		}

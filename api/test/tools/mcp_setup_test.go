@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/api/mcp"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -125,11 +126,14 @@ func givenIn(a apitest.Answer) given {
 		IsError    *bool           `json:"isError"`
 	}
 	e := a.Envelope()
-	if err := json.Unmarshal(e.Result, &result); err != nil || a.Status != http.StatusOK || e.Error != nil ||
-		string(e.ID) != "7" || result.IsError == nil ||
-		len(result.Content) != 1 || result.Content[0].Type != "text" {
-		a.T.Fatalf("HTTP %d %.600s is no result of a tool (%v)", a.Status, a.Body, err)
-	}
+	err := json.Unmarshal(e.Result, &result)
+	require.NoError(a.T, err)
+	require.Equal(a.T, a.Status, http.StatusOK)
+	require.Nil(a.T, e.Error)
+	require.Equal(a.T, string(e.ID), "7")
+	require.NotNil(a.T, result.IsError)
+	require.Len(a.T, result.Content, 1)
+	require.Equal(a.T, result.Content[0].Type, "text")
 	text := result.Content[0].Text
 	if *result.IsError {
 		if result.Structured != nil {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // opening returns an initialize message.
@@ -28,14 +30,15 @@ const pingMessage = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 // readable by pages of any origin.
 func shared(a apitest.Answer, name string) apitest.Envelope {
 	a.T.Helper()
-	if a.Header.Get("Content-Type") != "application/json" || a.Header.Get("Access-Control-Allow-Origin") != "*" ||
-		a.Header.Get("Cache-Control") != "no-store" {
-		a.T.Errorf("%s: HTTP %d with %v", name, a.Status, a.Header)
-	}
+	in := expect.In(a.T, "%s: HTTP %d", name, a.Status)
+	expect.Equal(in, a.Header.Get("Content-Type"), "application/json")
+	expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
+	expect.Equal(in, a.Header.Get("Cache-Control"), "no-store")
 	e := a.Envelope()
-	if e.JSONRPC != "2.0" || e.ID == nil || (e.Result == nil) == (e.Error == nil) {
-		a.T.Errorf("%s: HTTP %d is no message of JSON-RPC: %.300s", name, a.Status, a.Body)
-	}
+	in = expect.In(a.T, "%s: HTTP %d is no message of JSON-RPC: %.300s", name, a.Status, a.Body)
+	expect.Equal(in, e.JSONRPC, "2.0")
+	expect.NotNil(in, e.ID)
+	expect.NotEqual(in, e.Result == nil, e.Error == nil)
 	return e
 }
 
@@ -78,11 +81,14 @@ func TestMCP_NegotiatesVersions(t *testing.T) {
 			ServerInfo      struct{ Name, Version string }
 			Instructions    string
 		}
-		if err := json.Unmarshal(e.Result, &result); err != nil || result.ProtocolVersion != want ||
-			result.ServerInfo.Version != "1.4.0" || result.Instructions == "" ||
-			len(result.Capabilities) != 1 || result.Capabilities["tools"] == nil {
-			t.Errorf("initialize with %q gives %s (%v)", asked, e.Result, err)
-		}
+		err := json.Unmarshal(e.Result, &result)
+		in := expect.In(t, "initialize with %q", asked)
+		require.NoError(in, err)
+		expect.Equal(in, result.ProtocolVersion, want, e.Result)
+		expect.Equal(in, result.ServerInfo.Version, "1.4.0", e.Result)
+		expect.NotEqual(in, result.Instructions, "", e.Result)
+		expect.Len(in, result.Capabilities, 1, e.Result)
+		expect.NotNil(in, result.Capabilities["tools"], e.Result)
 		a := tell(g, "", pingMessage, "Mcp-Protocol-Version", asked)
 		if spoken := asked == want || asked == ""; spoken != (a.Status == http.StatusOK) ||
 			(!spoken && a.Status != http.StatusBadRequest) {
@@ -179,14 +185,15 @@ func TestMCP_WrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 		code := 0
 		if e.Error != nil {
 			code = e.Error.Code
-			if e.Error.Message == "" || e.Error.Data["request_id"] == nil || len(a.Body) > 4096 {
-				t.Errorf("%s: %.600s", name, a.Body)
-			}
+			in := expect.In(t, "%s", name)
+			expect.NotEqual(in, e.Error.Message, "")
+			expect.NotEqual(in, e.Error.Data["request_id"], nil)
+			expect.AtMost(in, len(a.Body), 4096, a.Body)
 		}
-		if a.Status != row.status || code != row.code || string(e.ID) != row.id {
-			t.Errorf("%s: HTTP %d, code %d, id %s, want %d, %d, %s: %.300s", name, a.Status, code, e.ID, row.status,
-				row.code, row.id, a.Body)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, a.Status, row.status)
+		expect.Equal(in, code, row.code)
+		expect.Equal(in, string(e.ID), row.id)
 	}
 	if n := len(keysMade(g)); n != 0 {
 		t.Errorf("%d keys were made by what was refused", n)
@@ -228,10 +235,11 @@ func TestMCP_NotificationsHaveNoAnswer(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/nothing"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`,
 		`{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"x"}}`,
 	} {
-		if a := tell(g, "", message); a.Status != http.StatusAccepted || a.Body != "" ||
-			a.Header.Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("%s: HTTP %d %s %v", message, a.Status, a.Body, a.Header)
-		}
+		a := tell(g, "", message)
+		in := expect.In(t, "%s", message)
+		expect.Equal(in, a.Status, http.StatusAccepted)
+		expect.Equal(in, a.Body, "")
+		expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
 	}
 }
 
@@ -272,10 +280,12 @@ func TestMCP_OtherRequestsAreRefusedInJSON(t *testing.T) {
 	} {
 		a := g.Ask(row.method, row.path, "", row.body, append(row.headers, "Origin", "https://page.example")...)
 		e := shared(a, name)
-		if a.Status != row.status || e.Error == nil || e.Error.Code != -32600 || string(e.ID) != "null" ||
-			a.Header.Get("Access-Control-Expose-Headers") == "" {
-			t.Errorf("%s: HTTP %d %s %v", name, a.Status, a.Body, a.Header)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, a.Status, row.status)
+		require.NotNil(in, e.Error)
+		expect.Equal(in, e.Error.Code, -32600)
+		expect.Equal(in, string(e.ID), "null")
+		expect.NotEqual(in, a.Header.Get("Access-Control-Expose-Headers"), "")
 		if row.status == 405 && a.Header.Get("Allow") != "POST, OPTIONS" {
 			t.Errorf("%s: Allow is %q", name, a.Header.Get("Allow"))
 		}
@@ -291,28 +301,31 @@ func TestMCP_OtherRequestsAreRefusedInJSON(t *testing.T) {
 			t.Errorf("%s: HTTP %d %s", kind, a.Status, a.Body)
 		}
 	}
-	if a := g.Ask(http.MethodHead, "/mcp", "", ""); a.Status != http.StatusMethodNotAllowed || a.Body != "" ||
-		a.Header.Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("HEAD: HTTP %d %v", a.Status, a.Header)
-	}
+	a := g.Ask(http.MethodHead, "/mcp", "", "")
+	in := expect.In(t, "HEAD")
+	expect.Equal(in, a.Status, http.StatusMethodNotAllowed)
+	expect.Equal(in, a.Body, "")
+	expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
 	for path, headers := range map[string][]string{
 		"/mcp": {"X-Filler", strings.Repeat("x", 40<<10)}, "/mcp/other": nil, "/mcp/": nil,
 	} {
 		a := g.Ask(http.MethodPost, path, "", pingMessage, append(headers, "Content-Type", "application/json")...)
-		if !json.Valid([]byte(a.Body)) || a.Status < 400 || a.Status >= 500 ||
-			a.Header.Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("%s: HTTP %d %s %v", path, a.Status, a.Body, a.Header)
-		}
+		in := expect.In(t, "%s", path)
+		expect.True(in, json.Valid([]byte(a.Body)))
+		expect.AtLeast(in, a.Status, 400)
+		expect.Less(in, a.Status, 500)
+		expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
 	}
 	for _, path := range []string{"/mcp", "/mcp/sse", "/mcp/messages"} {
 		a := g.Ask(http.MethodOptions, path, "", "", "Origin", "https://page.example", "Access-Control-Request-Method",
 			"POST", "Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version")
 		allowed := strings.ToLower(a.Header.Get("Access-Control-Allow-Headers"))
-		if a.Status != http.StatusNoContent || a.Header.Get("Access-Control-Allow-Methods") != "POST" ||
-			a.Header.Get("Access-Control-Allow-Origin") != "*" ||
-			!strings.Contains(allowed, "authorization") || !strings.Contains(allowed, "mcp-protocol-version") {
-			t.Errorf("OPTIONS of %s: HTTP %d %v", path, a.Status, a.Header)
-		}
+		in := expect.In(t, "OPTIONS of %s", path)
+		expect.Equal(in, a.Status, http.StatusNoContent)
+		expect.Equal(in, a.Header.Get("Access-Control-Allow-Methods"), "POST")
+		expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
+		expect.Contains(in, allowed, "authorization")
+		expect.Contains(in, allowed, "mcp-protocol-version")
 	}
 }
 
@@ -322,16 +335,16 @@ func TestMCP_ToolListIsCompressedWhenAccepted(t *testing.T) {
 	const list = `{"jsonrpc":"2.0","id":"a name","method":"tools/list"}`
 	plain := tell(g, "", list, "Accept-Encoding", "identity")
 	zipped := tell(g, "", list, "Accept-Encoding", "gzip, br")
-	if plain.Header.Get("Content-Encoding") != "" || zipped.Header.Get("Content-Encoding") != "gzip" ||
-		!strings.Contains(zipped.Header.Get("Vary"), "Accept-Encoding") {
-		t.Fatalf("plain: %v; compressed: %v", plain.Header, zipped.Header)
-	}
+	in := expect.In(t, "plain")
+	require.Equal(in, plain.Header.Get("Content-Encoding"), "")
+	require.Equal(in, zipped.Header.Get("Content-Encoding"), "gzip")
+	require.Contains(in, zipped.Header.Get("Vary"), "Accept-Encoding")
 	z, err := gzip.NewReader(strings.NewReader(zipped.Body))
 	g.Must(err)
 	text, err := io.ReadAll(z)
-	if err != nil || string(text) != plain.Body || 5*len(zipped.Body) > len(plain.Body) {
-		t.Errorf("%d bytes for %d read back as %d (%v)", len(zipped.Body), len(plain.Body), len(text), err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, string(text), plain.Body)
+	expect.AtMost(t, 5*len(zipped.Body), len(plain.Body))
 }
 
 func TestMCP_HandshakeFloodIsRefusedAndToolsAreNot(t *testing.T) {
@@ -349,12 +362,13 @@ func TestMCP_HandshakeFloodIsRefusedAndToolsAreNot(t *testing.T) {
 		}
 	}
 	e := refused.Envelope()
-	if refused.Status != http.StatusTooManyRequests || e.Error == nil || string(e.ID) != "1" ||
-		refused.Header.Get("Retry-After") != "1" ||
-		refused.Header.Get("RateLimit-Limit") != "20" || refused.Header.Get("RateLimit-Remaining") != "0" ||
-		refused.Header.Get("RateLimit-Reset") != "1" {
-		t.Errorf("HTTP %d %s %v", refused.Status, refused.Body, refused.Header)
-	}
+	expect.Equal(t, refused.Status, http.StatusTooManyRequests)
+	expect.NotNil(t, e.Error)
+	expect.Equal(t, string(e.ID), "1")
+	expect.Equal(t, refused.Header.Get("Retry-After"), "1")
+	expect.Equal(t, refused.Header.Get("RateLimit-Limit"), "20")
+	expect.Equal(t, refused.Header.Get("RateLimit-Remaining"), "0")
+	expect.Equal(t, refused.Header.Get("RateLimit-Reset"), "1")
 	if a := tell(g, "", pingMessage); a.Status != http.StatusOK {
 		t.Errorf("a ping is refused too: %d %s", a.Status, a.Body)
 	}
@@ -383,10 +397,11 @@ func TestMCP_NextDoorNamesTheToolThatLeadsThroughIt(t *testing.T) {
 		"get_tx_status": `{"chain":"eth_mainnet"}`, "rpc_call": `{"chain":"eth_mainnet"}`,
 	} {
 		_, n := callTool(g, key, tool, arguments)
-		if next := door(n); next["tool"] != tool || next["where"] == "" ||
-			!strings.HasSuffix(next["do"], " The tool for it is "+tool+".") {
-			t.Errorf("%s: the next door is %v", tool, next)
-		}
+		next := door(n)
+		in := expect.In(t, "%s: the next door", tool)
+		expect.Equal(in, next["tool"], tool)
+		expect.NotEqual(in, next["where"], "")
+		expect.HasSuffix(in, next["do"], " The tool for it is "+tool+".")
 	}
 	g.Revoke(key)
 	_, n := callTool(g, key, "rpc_call", `{"chain":"eth_mainnet","method":"eth_call"}`)
@@ -436,9 +451,10 @@ func TestMCP_WrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
 		"nothing of it": {"get_balances", `null`, "chain"},
 	} {
 		a, n := callTool(g, key, row.tool, row.args)
-		if n.code(t) != -32602 || !strings.Contains(string(n.refusal), row.field) || len(n.refusal) > 4096 {
-			t.Errorf("%s: %.600s", name, a.Body)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, n.code(t), -32602, a)
+		expect.Contains(in, string(n.refusal), row.field, a)
+		expect.AtMost(in, len(n.refusal), 4096, n.refusal, a)
 	}
 	// Without a key, nobody learns what is wrong with the arguments.
 	if _, n := callTool(g, "", "convert_evm", `{"op":"divide"}`); n.code(t) != -32001 {
@@ -450,10 +466,9 @@ func TestMCP_PanicInAToolIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t, func(o *apitest.Options) { o.Random = apitest.BrokenRandom{} })
 	a, n := callTool(g, "", "get_key", `{}`)
-	if n.code(t) != -32603 || strings.Contains(a.Body, "defect") ||
-		!strings.Contains(g.Logs.String(), "a defect in the source of randomness") {
-		t.Errorf("HTTP %d %s", a.Status, a.Body)
-	}
+	expect.Equal(t, n.code(t), -32603)
+	expect.NotContains(t, a.Body, "defect")
+	expect.Contains(t, g.Logs.String(), "a defect in the source of randomness")
 	shared(a, "a panic")
 	if a := tell(g, "", pingMessage); a.Status != http.StatusOK {
 		t.Errorf("afterwards: HTTP %d %s", a.Status, a.Body)
@@ -555,9 +570,11 @@ func TestMCP_ForeignHostsAreRefusedOnLoopback(t *testing.T) {
 			}
 			for _, host := range row.rejected {
 				a := ask(host)
-				if e := shared(a, host); a.Status != http.StatusForbidden || e.Error == nil || e.Error.Code != -32600 {
-					t.Errorf("%s: HTTP %d %s", host, a.Status, a.Body)
-				}
+				e := shared(a, host)
+				in := expect.In(t, "%s", host)
+				expect.Equal(in, a.Status, http.StatusForbidden)
+				require.NotNil(in, e.Error)
+				expect.Equal(in, e.Error.Code, -32600)
 			}
 		})
 	}
@@ -610,8 +627,9 @@ func TestMCP_SDKClientListsAndCallsTools(t *testing.T) {
 		Name: "convert_evm", Arguments: map[string]any{"op": "keccak", "input": "hello"},
 	})
 	g.Must(err)
-	if text, ok := refused.Content[0].(*mcp.TextContent); !refused.IsError || !ok ||
-		!strings.Contains(text.Text, `"code":-32001`) {
-		t.Errorf("without a key: %+v", refused)
-	}
+	text, ok := refused.Content[0].(*mcp.TextContent)
+	in := expect.In(t, "without a key")
+	expect.True(in, refused.IsError)
+	require.True(in, ok)
+	expect.Contains(in, text.Text, `"code":-32001`)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/usagedb"
 )
@@ -62,10 +63,10 @@ func (w *twins) run(rows []pair) {
 		if got != want {
 			w.t.Errorf("%s: the tool gives\n%s\nHTTP gives\n%s", p.name, got, want)
 		}
-		if code := other.code(w.t); code != p.code || other.hit != p.hit || one.hit != p.hit {
-			w.t.Errorf("%s: code %d and hit %t (HTTP: %t), want %d and %t: %.300s", p.name, code, other.hit, one.hit,
-				p.code, p.hit, b.Body)
-		}
+		code := other.code(w.t)
+		expect.Equal(w.t, code, p.code, b.Body)
+		expect.Equal(w.t, other.hit, p.hit, b.Body)
+		expect.Equal(w.t, one.hit, p.hit, b.Body)
 		w.sameUsage(p, keys)
 		if h, m := upstreamsSaw(w.http), upstreamsSaw(w.tools); !maps.Equal(h, m) {
 			w.t.Errorf("%s: upstreams saw %v from the tool and %v from HTTP", p.name, m, h)

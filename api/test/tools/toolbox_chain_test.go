@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -86,11 +87,10 @@ func TestGas_AnswersStayAsTheyAre(t *testing.T) {
 	g.Get("/toolbox/gas/arbitrum_one", key).Golden("gas on arbitrum")
 	g.Get("/toolbox/gas/polygon_pos", key).Golden("gas on polygon")
 	g.Get("/toolbox/gas/solana_mainnet", key).Golden("gas on solana")
-	if got := g.Usage(key); got["ok"] != (apitest.Figures{Requests: 4, Units: 4 * plan.Unit}) ||
-		got["hit"] != (apitest.Figures{Requests: 1, Units: 0}) ||
-		got["field_refused"] != (apitest.Figures{Requests: 1, Units: 0}) {
-		t.Errorf("used %v", got)
-	}
+	got := g.Usage(key)
+	expect.Equal(t, got["ok"], apitest.Figures{Requests: 4, Units: 4 * plan.Unit})
+	expect.Equal(t, got["hit"], apitest.Figures{Requests: 1, Units: 0})
+	expect.Equal(t, got["field_refused"], apitest.Figures{Requests: 1, Units: 0})
 }
 
 func TestTx_AnswersStayAsTheyAre(t *testing.T) {
@@ -125,11 +125,10 @@ func TestTx_AnswersStayAsTheyAre(t *testing.T) {
 	}}))
 	g.Get("/toolbox/tx/solana_mainnet/"+someSig, key).Golden("tx on solana")
 	g.Get("/toolbox/tx/solana_mainnet/"+someTx, key).Golden("tx hash on solana")
-	if got := g.Usage(key); got["ok"] != (apitest.Figures{Requests: 5, Units: 10 * plan.Unit}) ||
-		got["hit"] != (apitest.Figures{Requests: 1, Units: 0}) ||
-		got["field_refused"] != (apitest.Figures{Requests: 1, Units: 0}) {
-		t.Errorf("used %v", got)
-	}
+	got := g.Usage(key)
+	expect.Equal(t, got["ok"], apitest.Figures{Requests: 5, Units: 10 * plan.Unit})
+	expect.Equal(t, got["hit"], apitest.Figures{Requests: 1, Units: 0})
+	expect.Equal(t, got["field_refused"], apitest.Figures{Requests: 1, Units: 0})
 }
 
 func TestPrice_AnswersStayAsTheyAre(t *testing.T) {
@@ -205,10 +204,10 @@ func TestToolbox_UnknownChainInAPathIsNotFound(t *testing.T) {
 			// a known chain and an invalid field
 			if a := g.Get(path, key); name != "polygon_pos" || !strings.Contains(path, "limit=0") {
 				data := a.Refused(http.StatusNotFound, -32600)
-				if !strings.Contains(a.Body, "polygon_pos") || (name == "polygon_pos") != (data["contact"] != nil) ||
-					len(a.Body) > 1000 {
-					t.Errorf("%.60s: %s", path, a.Body)
-				}
+				in := expect.In(t, "%.60s", path)
+				expect.Contains(in, a.Body, "polygon_pos")
+				expect.Equal(in, name == "polygon_pos", data["contact"] != nil)
+				expect.AtMost(in, len(a.Body), 1000, a.Body)
 			}
 		}
 		g.Ask(http.MethodPost, "/toolbox/decode/"+name+"/"+dataOwner, key, `{"data":"0x"}`).Refused(http.StatusNotFound,
@@ -249,10 +248,10 @@ func TestToolbox_EthereumOnlyToolsNeedEthereum(t *testing.T) {
 			t.Errorf("%s: %s", path, a.Body)
 		}
 	}
-	if used := g.Usage(key); used["ok"].Requests != 0 || used["refund"].Requests != 0 ||
-		used["no_upstream"].Requests != 4 {
-		t.Errorf("used %v", used)
-	}
+	used := g.Usage(key)
+	expect.Equal(t, used["ok"].Requests, 0)
+	expect.Equal(t, used["refund"].Requests, 0)
+	expect.Equal(t, used["no_upstream"].Requests, 4)
 	for _, line := range g.Lines(key) {
 		if line.Chain != string(chain.EthMainnet) {
 			t.Errorf("a use is noted of the chain %q", line.Chain)

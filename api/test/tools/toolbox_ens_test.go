@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -95,11 +96,10 @@ func TestENS_AnswersStayAsTheyAre(t *testing.T) {
 	g.Get("/toolbox/ens/reverse/"+ones+"02", key).Golden("ens not confirmed")
 	g.Get("/toolbox/ens/reverse/"+ones+"03", key).Golden("ens no name")
 	g.Get("/toolbox/ens/reverse/"+ones+"04", key).Golden("ens not repeated")
-	if got := g.Usage(key); got["ok"] != (apitest.Figures{Requests: 8, Units: 8 * plan.Unit}) ||
-		got["hit"] != (apitest.Figures{Requests: 2, Units: 0}) ||
-		got["refund"] != (apitest.Figures{Requests: -1, Units: -plan.Unit}) {
-		t.Errorf("used %v", got)
-	}
+	got := g.Usage(key)
+	expect.Equal(t, got["ok"], apitest.Figures{Requests: 8, Units: 8 * plan.Unit})
+	expect.Equal(t, got["hit"], apitest.Figures{Requests: 2, Units: 0})
+	expect.Equal(t, got["refund"], apitest.Figures{Requests: -1, Units: -plan.Unit})
 	for _, line := range g.Lines(key) {
 		if line.Chain != "eth_mainnet" || line.Service != "ens" {
 			t.Errorf("a line of %s and service %s", line.Chain, line.Service)

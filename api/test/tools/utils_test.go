@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -105,13 +106,15 @@ func TestUtilities_AnswerAsDocumented(t *testing.T) {
 		"\nExpiration Time: 2026-01-02T03:09:05.678Z\nNot Before: 2126-01-02T03:04:05.678Z\nRequest ID: "+
 			"7\nResources:\n- https://app.example/terms")
 	post("verify-siwe", object(t, "message", message, "signature", other.sign(message))).Golden("verify siwe expired")
-	if used := g.Usage(key); used["ok"].Requests != 13 || used["ok"].Units != 13*plan.Unit || len(used) != 1 {
-		t.Errorf("used %+v, want a unit for each of 13 calls", used)
-	}
+	used := g.Usage(key)
+	in := expect.In(t, "a unit for each of 13 calls")
+	expect.Equal(in, used["ok"].Requests, 13)
+	expect.Equal(in, used["ok"].Units, 13*plan.Unit)
+	expect.Len(in, used, 1)
 	for _, line := range g.Lines(key) {
-		if line.Service != string(account.Utils) || line.Class != "toolbox" || line.Chain != "" {
-			t.Errorf("metered as %+v", line)
-		}
+		expect.Equal(t, line.Service, string(account.Utils))
+		expect.Equal(t, line.Class, "toolbox")
+		expect.Equal(t, line.Chain, "")
 	}
 	// A repeated call is not cached, and is charged again.
 	if a := get(query("keccak", "text", "0x68656c6c6f", "encoding", "hex")); a.Hit() ||
@@ -131,9 +134,9 @@ func TestUtilities_TextsThatLookLikeBytesAreTexts(t *testing.T) {
 		_, hash, _ := strings.Cut(body, `"keccak256":`)
 		return hash
 	}
-	if hash(text) == hash(hello) || hash(bytes) != hash(hello) || hash(hello) == "" {
-		t.Errorf("%s, %s, %s", text, bytes, hello)
-	}
+	expect.NotEqual(t, hash(text), hash(hello))
+	expect.Equal(t, hash(bytes), hash(hello))
+	expect.NotEqual(t, hash(hello), "")
 	for _, c := range []struct {
 		signed, encoding string
 		valid            bool
@@ -317,10 +320,10 @@ func TestUtilities_ContractWalletsAreAskedOnTheNamedChain(t *testing.T) {
 	message := signInMessage(contract, "")
 	a := g.Ask(http.MethodPost, utils+"verify-siwe", key, object(t, "message", message, "signature", me.sign(message),
 		"chain", "base_mainnet"))
-	if !strings.Contains(a.Body, `"valid":true`) || !strings.Contains(a.Body, `"verified_by":"contract"`) ||
-		g.Sent("eth_call") != 2 {
-		t.Errorf("a sign-in: %s after %d calls", a.Body, g.Sent("eth_call"))
-	}
+	in := expect.In(t, "a sign-in")
+	expect.Contains(in, a.Body, `"valid":true`)
+	expect.Contains(in, a.Body, `"verified_by":"contract"`)
+	expect.Equal(in, g.Sent("eth_call"), 2)
 	g.All(testkit.Result("0x02"))
 	if a := verify("address", contract.address, "chain", "eth_mainnet"); !strings.Contains(a.Body, `"valid":false`) {
 		t.Errorf("refused: %s", a.Body)
@@ -336,9 +339,10 @@ func TestUtilities_ContractWalletsAreAskedOnTheNamedChain(t *testing.T) {
 	for _, line := range g.Lines(key) {
 		byChain[line.Chain] += line.Units
 	}
-	if byChain[""] != plan.Unit || byChain["base_mainnet"] != 3*plan.Unit || byChain["eth_mainnet"] != plan.Unit {
-		t.Errorf("used %+v by chain, want a unit for each of 5 verdicts and none for what failed", byChain)
-	}
+	in = expect.In(t, "a unit for each of 5 verdicts and none for what failed")
+	expect.Equal(in, byChain[""], plan.Unit)
+	expect.Equal(in, byChain["base_mainnet"], 3*plan.Unit)
+	expect.Equal(in, byChain["eth_mainnet"], plan.Unit)
 }
 
 func TestUtilities_AreSwitchedOffAndCappedAsOneService(t *testing.T) {

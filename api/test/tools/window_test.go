@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -12,10 +13,10 @@ func TestWindow_IsOnAnswersOfMeteredOperations(t *testing.T) {
 	g, _ := openToolbox(t)
 	key := g.AccountKey(plan.Builder)
 	a := g.Get("/toolbox/gas/eth_mainnet", key)
-	if limit, remaining, _ := a.Window(); a.Status != http.StatusOK ||
-		limit != int(plan.Must(plan.Builder).Rate.Window().Limit) || remaining >= limit {
-		t.Errorf("HTTP %d: %d of %d left", a.Status, remaining, limit)
-	}
+	limit, remaining, _ := a.Window()
+	expect.Equal(t, a.Status, http.StatusOK)
+	expect.Equal(t, limit, int(plan.Must(plan.Builder).Rate.Window().Limit))
+	expect.Less(t, remaining, limit)
 	if free := g.Get("/api/usage", key); free.Header.Get("RateLimit-Limit") != "" {
 		t.Error("an operation that no window counts tells of one")
 	}
