@@ -54,7 +54,7 @@ func (h *service) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (A
 		return adoptedKey(key.ID, key.Prefix, before.AdoptedAt), h.Limits.Enforce(ctx, key.ID)
 	}
 	adopted, err := h.Flows.Adopt(ctx, activities.KeyAdoption{
-		Key: key.ID, Account: c.Account.ID, User: c.User.User, By: c.doorAuthor(),
+		Key: key.ID, Account: c.Account.ID, User: c.User.User, By: DoorAuthor(c),
 	})
 	if err != nil {
 		return AdoptedKey{}, err

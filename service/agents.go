@@ -74,14 +74,14 @@ func (h *service) runClaimAgentStart(ctx context.Context, c *Call, in ClaimAgent
 	if refusal != nil {
 		return Challenged{}, refusal
 	}
-	address, err := addressOf(in.Address)
+	address, err := ParseAddress(in.Address)
 	if err != nil {
 		return Challenged{}, err
 	}
 	if refusal := h.limitStranger(ctx, c, netlimit.Challenges); refusal != nil {
 		return Challenged{}, refusal
 	}
-	made, err := h.challenge(address, "/agents", "Become an agent of the account "+c.Account.ID.String()+
+	made, err := h.Challenges.New(address, "/agents", "Become an agent of the account "+c.Account.ID.String()+
 		" and be given an API key of it.")
 	if err != nil {
 		return Challenged{}, err
@@ -90,7 +90,7 @@ func (h *service) runClaimAgentStart(ctx context.Context, c *Call, in ClaimAgent
 	if err != nil {
 		return Challenged{}, err
 	}
-	return h.challenged(&open, "claim_agent_complete"), nil
+	return h.Challenges.Response(&open, "claim_agent_complete"), nil
 }
 
 func (h *service) claimAgentComplete() *Operation[ClaimAgentInput, ClaimedAgent] {
@@ -106,11 +106,11 @@ func (h *service) claimAgentComplete() *Operation[ClaimAgentInput, ClaimedAgent]
 }
 
 func (h *service) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAgentInput) (ClaimedAgent, error) {
-	address, err := addressOf(in.Address)
+	address, err := ParseAddress(in.Address)
 	if err != nil {
 		return ClaimedAgent{}, err
 	}
-	if err := checkSignature(in.Signature); err != nil {
+	if err := CheckSignature(in.Signature); err != nil {
 		return ClaimedAgent{}, err
 	}
 	open, err := h.Flows.OpenClaimChallenge(ctx, c.Account.ID, address)
@@ -120,7 +120,7 @@ func (h *service) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAg
 	if err != nil {
 		return ClaimedAgent{}, err
 	}
-	if err := h.proves(ctx, address, open.Message, in.Signature); err != nil {
+	if err := h.Challenges.Verify(ctx, address, open.Message, in.Signature); err != nil {
 		return ClaimedAgent{}, err
 	}
 	key, err := account.MintKey(h.Random)
@@ -129,8 +129,8 @@ func (h *service) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAg
 	}
 	proof := workflows.ClaimProof{
 		Proof: workflows.Proof{Address: address, Nonce: open.Nonce}, Key: account.NewKeyID(),
-		Digest: key.Digest(h.Hasher), Prefix: key.Prefix(), MonthlyCap: number(in.MonthlyRequestCap),
-		By: c.doorAuthor(),
+		Digest: key.Digest(h.Hasher), Prefix: key.Prefix(), MonthlyCap: account.Number(in.MonthlyRequestCap),
+		By: DoorAuthor(c),
 	}
 	claimed, err := h.Flows.ClaimComplete(ctx, c.Account.ID, proof)
 	switch {
@@ -140,7 +140,7 @@ func (h *service) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAg
 		return ClaimedAgent{}, unfinished(err)
 	}
 	return ClaimedAgent{
-		Agent: claimed.Agent.String(), Address: address.Checksummed(), MonthlyRequestCap: capOf(claimed.MonthlyCap()),
+		Agent: claimed.Agent.String(), Address: address.Checksummed(), MonthlyRequestCap: nullUnits(claimed.MonthlyCap()),
 		PlaintextToken: key.Reveal(), KeyID: claimed.Key.String(), KeyPrefix: key.Prefix(),
 		Note: "Store the key now: it is kept nowhere and cannot be shown again. It sees its own usage only and " +
 			"manages nothing.",
@@ -197,7 +197,7 @@ func adoptedView(a *accountdb.AdoptedKey) AgentView {
 	return AgentView{
 		Name: a.Key.Name, ClaimedVia: accountdb.ClaimedViaCode, ClaimedAt: a.AdoptedAt, KeyID: a.Key.ID.String(),
 		KeyPrefix: a.Key.Prefix, ServicesOff: append([]account.Service{}, a.Key.Services.Off...),
-		MonthlyRequestCap: capOf(a.Key.MonthlyCap),
+		MonthlyRequestCap: nullUnits(a.Key.MonthlyCap),
 	}
 }
 
@@ -205,7 +205,7 @@ func agentView(a *accountdb.Agent) AgentView {
 	v := AgentView{
 		ID: a.ID.String(), Name: a.Name, Address: a.Address.Checksummed(), ClaimedVia: a.ClaimedVia,
 		ClaimedAt: a.ClaimedAt, ServicesOff: append([]account.Service{}, a.Key.Services.Off...),
-		MonthlyRequestCap: capOf(a.Key.MonthlyCap),
+		MonthlyRequestCap: nullUnits(a.Key.MonthlyCap),
 	}
 	if !a.Key.ID.IsZero() {
 		v.KeyID, v.KeyPrefix = a.Key.ID.String(), a.Key.Prefix

@@ -102,7 +102,7 @@ func (h *service) runBillingStatus(ctx context.Context, c *Call, _ Nothing) (Bil
 	terms = terms.At(now)
 	s := BillingStatus{Tier: terms.Plan.Key, TierTitle: terms.Plan.Title, Live: h.Stripe != nil, Packs: []PackView{}}
 	if terms.Next != nil {
-		s.NextTier, s.NextTierFrom = terms.Next.Key, timeOf(terms.NextFrom)
+		s.NextTier, s.NextTierFrom = terms.Next.Key, nullTime(terms.NextFrom)
 	}
 	for _, part := range []func(context.Context, *Call, *BillingStatus) error{
 		h.customerPart, h.subscriptionPart, h.foundingPart, h.packsPart,
@@ -143,15 +143,15 @@ func (h *service) subscriptionPart(ctx context.Context, c *Call, s *BillingStatu
 	view := &SubscriptionView{
 		Plan: item.Plan, Item: sub.Price, Interval: string(item.Interval), PriceCents: int64(sub.PriceCents),
 		Status: sub.Status, StartedAt: sub.StartedAt, PeriodStart: sub.PeriodStart, PeriodEnd: sub.PeriodEnd,
-		CancelAtPeriodEnd: sub.CancelAtPeriodEnd, EndedAt: timeOf(sub.EndedAt), Founding: sub.Founding,
+		CancelAtPeriodEnd: sub.CancelAtPeriodEnd, EndedAt: nullTime(sub.EndedAt), Founding: sub.Founding,
 	}
 	if sub.HeldAt(h.Now()) != sub.Price {
-		view.Held, view.HeldUntil = sub.Held, timeOf(sub.HeldUntil)
+		view.Held, view.HeldUntil = sub.Held, nullTime(sub.HeldUntil)
 	}
 	s.Subscription.Value = view
 	if offer := plan.Founding(); sub.Founding && !sub.Status.Over() {
 		s.Founding.Value = &FoundingReservation{
-			State: "taken", Until: timeOf(plan.AddMonths(sub.StartedAt, offer.LockedMonths)),
+			State: "taken", Until: nullTime(plan.AddMonths(sub.StartedAt, offer.LockedMonths)),
 			Price: dollars(offer.Price),
 		}
 	}
@@ -175,7 +175,7 @@ func (h *service) foundingPart(ctx context.Context, c *Call, s *BillingStatus) e
 	for i := range checkouts {
 		if o := &checkouts[i]; o.Item == offer.Key && o.State == billingdb.CheckoutOpen {
 			s.Founding.Value = &FoundingReservation{
-				State: "held", Until: timeOf(o.ExpiresAt), Price: dollars(offer.Price),
+				State: "held", Until: nullTime(o.ExpiresAt), Price: dollars(offer.Price),
 			}
 			return nil
 		}

@@ -66,13 +66,6 @@ func (h *service) check(s *huma.Schema, args map[string]any) (fitting map[string
 	return fitting, result.Errors
 }
 
-// refuseField refuses one field for a reason that a schema cannot express.
-func refuseField(field, format string, args ...any) *fault.Error {
-	problem := fmt.Sprintf(format, args...)
-	return fault.New(fault.FieldRefused, "Correct and send again. %s: %s", field, problem).
-		With("fields", []map[string]string{{"field": field, "problem": problem}})
-}
-
 // maxMistakes is the maximum number of fields that one refusal names.
 const maxMistakes = 5
 

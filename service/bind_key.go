@@ -36,7 +36,7 @@ func (h *service) bindKeyStart() *Operation[BindStartInput, Challenged] {
 }
 
 func (h *service) runBindKeyStart(ctx context.Context, c *Call, in BindStartInput) (Challenged, error) {
-	address, err := addressOf(in.Address)
+	address, err := ParseAddress(in.Address)
 	if err != nil {
 		return Challenged{}, err
 	}
@@ -50,7 +50,7 @@ func (h *service) runBindKeyStart(ctx context.Context, c *Call, in BindStartInpu
 	if refusal := h.limitStranger(ctx, c, netlimit.Challenges); refusal != nil {
 		return Challenged{}, refusal
 	}
-	made, err := h.challenge(address, "/keys/bind",
+	made, err := h.Challenges.New(address, "/keys/bind",
 		"Bind the API key "+c.Key.Prefix+" to this wallet. The key will have a monthly allowance of its own.")
 	if err != nil {
 		return Challenged{}, err
@@ -59,7 +59,7 @@ func (h *service) runBindKeyStart(ctx context.Context, c *Call, in BindStartInpu
 	if err != nil {
 		return Challenged{}, err
 	}
-	return h.challenged(&open, h.PublicURL+"/keys/bind"), nil
+	return h.Challenges.Response(&open, h.PublicURL+"/keys/bind"), nil
 }
 
 func (h *service) bindKeyComplete() *Operation[BindInput, Welcome] {
@@ -76,11 +76,11 @@ func (h *service) bindKeyComplete() *Operation[BindInput, Welcome] {
 }
 
 func (h *service) runBindKeyComplete(ctx context.Context, c *Call, in BindInput) (Welcome, error) {
-	address, err := addressOf(in.Address)
+	address, err := ParseAddress(in.Address)
 	if err != nil {
 		return Welcome{}, err
 	}
-	if err := checkSignature(in.Signature); err != nil {
+	if err := CheckSignature(in.Signature); err != nil {
 		return Welcome{}, err
 	}
 	switch c.Key.Door {
@@ -100,10 +100,10 @@ func (h *service) runBindKeyComplete(ctx context.Context, c *Call, in BindInput)
 		return Welcome{},
 			anotherKeyOf(wallet.Refuse(fault.BindingRefused, errors.Join(wallet.ErrWallet, workflows.ErrStartAgain)))
 	}
-	if err := h.proves(ctx, address, open.Message, in.Signature); err != nil {
+	if err := h.Challenges.Verify(ctx, address, open.Message, in.Signature); err != nil {
 		return Welcome{}, err
 	}
-	proof := workflows.BindProof{Proof: workflows.Proof{Address: address, Nonce: open.Nonce}, By: c.doorAuthor()}
+	proof := workflows.BindProof{Proof: workflows.Proof{Address: address, Nonce: open.Nonce}, By: DoorAuthor(c)}
 	_, err = h.Flows.BindComplete(ctx, c.Key.ID, proof)
 	switch {
 	case errors.Is(err, workflows.ErrNoChallenge):
@@ -128,7 +128,7 @@ func (h *service) boundBefore(ctx context.Context, c *Call, address wallet.Addre
 	case bound.Address != address:
 		return Welcome{}, boundAlready()
 	}
-	if err := h.proves(ctx, address, bound.Message, signature); err != nil {
+	if err := h.Challenges.Verify(ctx, address, bound.Message, signature); err != nil {
 		return Welcome{}, err
 	}
 	if err := h.Limits.Enforce(ctx, c.Key.ID); err != nil {
@@ -138,7 +138,7 @@ func (h *service) boundBefore(ctx context.Context, c *Call, address wallet.Addre
 }
 
 func (h *service) boundWelcome(c *Call, address wallet.Address) Welcome {
-	w := h.welcome(c.Key.Prefix, account.DoorWallet, c.secret.ClaimCode(h.Hasher))
+	w := h.Doorways.Welcome(c.Key.Prefix, account.DoorWallet, c.secret.ClaimCode(h.Hasher))
 	w.Bound, w.BoundAddress = true, address.Checksummed()
 	return w
 }

@@ -38,26 +38,26 @@ type Budget struct {
 }
 
 // budgetsOf returns the counters that limit the caller's calls.
-func budgetsOf(s *callerState) []Budget {
+func budgetsOf(s *State) []Budget {
 	budgets := []Budget{}
-	end := s.standings.Period.End
-	for i := range s.standings.Counters {
-		n := &s.standings.Counters[i]
+	end := s.States.Period.End
+	for i := range s.States.Counters {
+		n := &s.States.Counters[i]
 		b := Budget{
 			Service: account.Service(n.Service), Limit: n.Limit, Used: n.ShouldBe, Left: max(0, n.Limit-n.ShouldBe),
-			ResetsAt: &end, Then: thenRefused,
+			ResetsAt: &end, Then: ThenRefused,
 		}
 		pack, isPack := account.PackOf(n.Source)
 		switch own := n.Key == s.Key.ID && !n.Key.IsZero(); {
-		case s.part && !own:
+		case s.Part && !own:
 			continue
 		case isPack:
-			at := slices.IndexFunc(s.packs, func(p account.Pack) bool { return p.ID == pack })
+			at := slices.IndexFunc(s.Packs, func(p account.Pack) bool { return p.ID == pack })
 			if at < 0 { // expired, used up, or not drawn on this plan
 				continue
 			}
-			b.Kind, b.PackID, b.ResetsAt, b.ExpiresAt, b.Then = BudgetPack, pack.String(), nil, &s.packs[at].Expires,
-				thenNothing
+			b.Kind, b.PackID, b.ResetsAt, b.ExpiresAt, b.Then = BudgetPack, pack.String(), nil, &s.Packs[at].Expires,
+				ThenNothing
 		case !n.Day.IsZero():
 			midnight := n.Day.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 			b.Kind, b.ResetsAt, b.Code = BudgetKeyDay, &midnight, fault.DoorKeyDay.Entry().Code
@@ -67,20 +67,12 @@ func budgetsOf(s *callerState) []Budget {
 			b.Kind, b.Code = BudgetKey, fault.KeyBudget.Entry().Code
 		case n.Service != "":
 			b.Kind, b.Code = BudgetService, fault.ServiceCap.Entry().Code
-		case s.terms.Quota() == account.Unlimited:
-			b.Kind, b.Then = BudgetPlan, thenSlowed
+		case s.Terms.Quota() == account.Unlimited:
+			b.Kind, b.Then = BudgetPlan, ThenSlowed
 		default:
 			b.Kind, b.Code = BudgetPlan, fault.PlanQuota.Entry().Code
 		}
 		budgets = append(budgets, b)
 	}
 	return budgets
-}
-
-func (s *callerState) offOnAccount(service account.Service) bool {
-	return slices.Contains(s.Account.Services.Off, service)
-}
-
-func (s *callerState) offOnKey(service account.Service) bool {
-	return slices.Contains(s.Key.Services.Off, service)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/supportdb"
@@ -205,6 +206,12 @@ func (c *Call) sees() (statement.Scope, supportdb.Scope) {
 // may.
 func (c *Call) manages() bool { return c.Key.ID.IsZero() || manages(&c.Key) }
 
+// isPaying reports whether the caller's account has a plan that is paid for.
+func (c *Call) isPaying() bool {
+	held, ok := plan.Lookup(c.Account.Plan)
+	return c.Account.Custom != nil || ok && (held.MonthlyPrice > 0 || held.Kind == plan.Custom)
+}
+
 // limit applies the named rate limit.
 func (h *service) limit(ctx context.Context, name string, w account.RateWindow) *fault.Error {
 	taken, err := h.Meter.Limit(ctx, name, w)
@@ -248,7 +255,7 @@ func (h *service) limitNetworkBy(ctx context.Context, network netip.Prefix, acti
 // limitStranger is limitNetwork, except for paying accounts, which are not limited by it: others
 // cannot use up what they paid for.
 func (h *service) limitStranger(ctx context.Context, c *Call, action netlimit.Action) *fault.Error {
-	if isPaying(&c.Account) {
+	if c.isPaying() {
 		return nil
 	}
 	return h.limitNetwork(ctx, c.Network, action)

@@ -9,6 +9,7 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -23,16 +24,28 @@ type Challenged struct {
 // signInChain is the chain id in messages: wallets are those of Ethereum (docs/interface.md, 2.4).
 const signInChain = 1
 
-// challenge returns a message for a wallet with a nonce that works once.
-func (h *service) challenge(address wallet.Address, path, statement string) (workflows.Challenge, error) {
-	public, err := url.Parse(h.PublicURL)
+// Challenges makes the messages by which wallets prove themselves, and verifies their signatures.
+type Challenges struct {
+	publicURL string
+	node      *node.Reader // reads contract wallets; nil verifies none
+	now       func() time.Time
+}
+
+// NewChallenges returns the challenges of a gateway. A nil reader verifies no contract wallets.
+func NewChallenges(publicURL string, r *node.Reader, now func() time.Time) *Challenges {
+	return &Challenges{publicURL: publicURL, node: r, now: now}
+}
+
+// New returns a message for a wallet with a nonce that works once.
+func (s *Challenges) New(address wallet.Address, path, statement string) (workflows.Challenge, error) {
+	public, err := url.Parse(s.publicURL)
 	if err != nil {
 		return workflows.Challenge{}, fault.Internal(err)
 	}
-	now := h.Now().UTC().Truncate(time.Second)
+	now := s.now().UTC().Truncate(time.Second)
 	expires := now.Add(workflows.ChallengeTime)
 	m := wallet.Message{
-		Domain: public.Host, Address: address, Statement: &statement, URI: h.PublicURL + path, ChainID: signInChain,
+		Domain: public.Host, Address: address, Statement: &statement, URI: s.publicURL + path, ChainID: signInChain,
 		Nonce: wallet.NewNonce(), IssuedAt: wallet.TimestampOf(now), ExpirationTime: wallet.TimestampOf(expires),
 	}
 	if err := m.Validate(); err != nil {
@@ -41,25 +54,25 @@ func (h *service) challenge(address wallet.Address, path, statement string) (wor
 	return workflows.Challenge{Address: address, Nonce: m.Nonce, Message: m.String(), Expires: expires}, nil
 }
 
-// challenged returns the response for a challenge that a workflow accepted.
-func (h *service) challenged(c *workflows.Challenge, next string) Challenged {
+// Response returns the response for a challenge that a workflow accepted.
+func (s *Challenges) Response(c *workflows.Challenge, next string) Challenged {
 	return Challenged{
 		Address: c.Address.Checksummed(), MessageToSign: c.Message,
-		ExpiresInSeconds: max(1, int64(c.Expires.Sub(h.Now()).Round(time.Second)/time.Second)),
+		ExpiresInSeconds: max(1, int64(c.Expires.Sub(s.now()).Round(time.Second)/time.Second)),
 		Note: "Sign message_to_sign with the wallet and send the signature to " + next +
 			". It costs no gas and sends no transaction. A newer challenge ends this one.",
 	}
 }
 
-// proves refuses a signature that is not the wallet's signature of the message.
-func (h *service) proves(ctx context.Context, address wallet.Address, message, signature string) error {
-	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, h.wallets(chain.EthMainnet), address, message,
+// Verify refuses a signature that is not the wallet's signature of the message.
+func (s *Challenges) Verify(ctx context.Context, address wallet.Address, message, signature string) error {
+	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, s.node.Wallets(chain.EthMainnet), address, message,
 		signature))
 }
 
-// addressOf parses an address that the schema accepted. It refuses the zero address, whose key
+// ParseAddress parses an address that the schema accepted. It refuses the zero address, whose key
 // nobody has.
-func addressOf(text string) (wallet.Address, error) {
+func ParseAddress(text string) (wallet.Address, error) {
 	address, err := wallet.ParseAddress(text)
 	if err == nil && address.IsZero() {
 		err = wallet.ErrAddress
@@ -70,8 +83,8 @@ func addressOf(text string) (wallet.Address, error) {
 	return address, nil
 }
 
-// checkSignature refuses a malformed signature before any workflow is called.
-func checkSignature(text string) error {
+// CheckSignature refuses a malformed signature before any workflow is called.
+func CheckSignature(text string) error {
 	_, err := wallet.DecodeSignature(text)
 	if err == nil {
 		return nil
@@ -80,17 +93,8 @@ func checkSignature(text string) error {
 	return refusal.With("field", "signature")
 }
 
-// doorAuthor returns the caller as workflow histories may store it.
-func (c *Call) doorAuthor() activities.DoorAuthor {
+// DoorAuthor returns the caller as workflow histories may store it.
+func DoorAuthor(c *Call) activities.DoorAuthor {
 	by := c.author("")
 	return activities.DoorAuthor{Actor: by.Actor, Origin: by.Origin}
-}
-
-// wallets returns the reader of a chain's contract wallets, or nil when no node reader is
-// configured.
-func (h *service) wallets(on chain.ID) wallet.ChainCaller {
-	if h.Toolbox.Node == nil {
-		return nil
-	}
-	return h.Toolbox.Node.Wallets(on)
 }

@@ -169,7 +169,7 @@ func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, cou
 	}
 	switch {
 	case !c.manages():
-		started.Note += " " + taxRule // only owners see where the account is billed
+		started.Note += " " + TaxRule // only owners see where the account is billed
 	case plan.VATApplies(place.Country):
 		started.VATPercent = plan.VATPercent
 		started.Note += fmt.Sprintf(" VAT of %d %% is added to the price.", plan.VATPercent)
@@ -243,7 +243,7 @@ func (h *service) endCheckout(ctx context.Context, c *billingdb.Checkout) error 
 }
 
 // networkCountry returns the country of a browser's network, or "" when unknown.
-func (c *Call) networkCountry() string {
+func networkCountry(c *Call) string {
 	network := strings.ToUpper(c.country())
 	if c.Session == "" || !plan.Located(network) { // a key's program may run anywhere
 		return ""
@@ -259,7 +259,7 @@ func (h *service) customerOf(ctx context.Context, c *Call, country string) (bill
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return billingdb.Customer{}, toFault(err, "customer")
 	}
-	network := c.networkCountry()
+	network := networkCountry(c)
 	assumed := customer.Assumed && country == ""
 	if country == "" && customer.Country == "" && network != "" {
 		country, assumed = network, true

@@ -36,7 +36,7 @@ func (h *service) evidence(ctx context.Context, c *Call, request uuid.UUID) (tic
 		e.Call, key = call, caller
 		e.Chain = h.chainCondition(call.Chain)
 	}
-	window, _, err := h.usageWindow(ctx, c, now.Add(-refusalsOf))
+	window, _, err := h.Usage.Window(ctx, c, now.Add(-refusalsOf))
 	if err != nil {
 		return e, err
 	}
@@ -113,7 +113,7 @@ func (h *service) chainCondition(id chain.ID) *ticket.ChainCondition {
 	}
 	stands := on.Condition()
 	now := &ticket.ChainCondition{
-		Chain: id, State: ticket.ChainUp, Head: stands.Head, MeasuredAt: timeOf(stands.MeasuredAt),
+		Chain: id, State: ticket.ChainUp, Head: stands.Head, MeasuredAt: nullTime(stands.MeasuredAt),
 		Usable: stands.Usable, Upstreams: stands.Upstreams,
 	}
 	switch {
@@ -129,7 +129,7 @@ func (h *service) chainCondition(id chain.ID) *ticket.ChainCondition {
 
 func keyFences(k *accountdb.Key) *ticket.KeyFences {
 	of := &ticket.KeyFences{
-		Prefix: k.Prefix, Door: string(k.Door), Status: string(k.Status), Cap: capOf(k.MonthlyCap),
+		Prefix: k.Prefix, Door: string(k.Door), Status: string(k.Status), Cap: nullUnits(k.MonthlyCap),
 		FenceList: fenceList(k.Services),
 	}
 	if k.Daily != account.Unlimited {

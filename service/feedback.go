@@ -69,7 +69,7 @@ func (h *service) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedb
 	if refusal != nil {
 		return FeedbackView{}, refusal
 	}
-	by := c.writer()
+	by := writerOf(c)
 	by.Form = form
 	f, err := h.support.SubmitFeedback(ctx, by, supportdb.Feedback{
 		ID: supportdb.NewFeedbackID(), Kind: in.Kind, Title: in.Title, Body: in.Body, Chain: chain.ID(in.Chain),

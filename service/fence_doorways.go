@@ -25,8 +25,8 @@ func (h *service) fenceDoorways(s *callerState) []FenceDoorways {
 		return h.doorKeyFences(s)
 	}
 	list := []FenceDoorways{}
-	for i := range s.budgets {
-		if f, ok := h.budgetFence(s, &s.budgets[i]); ok {
+	for i := range s.Budgets {
+		if f, ok := h.budgetFence(s, &s.Budgets[i]); ok {
 			list = append(list, f)
 		}
 	}
@@ -40,25 +40,25 @@ func (h *service) fenceDoorways(s *callerState) []FenceDoorways {
 			"upgrade": h.upgrade(s, "requests"),
 		},
 	})
-	if !s.terms.Plan.Data {
+	if !s.Terms.Plan.Data {
 		list = append(list, FenceDoorways{
-			Fence: "data_service", Limit: "balances and history do not come with the plan " + s.terms.Plan.Title,
+			Fence: "data_service", Limit: "balances and history do not come with the plan " + s.Terms.Plan.Title,
 			Code: fault.PlanLacksService.Entry().Code, Ways: map[string]Doorway{
 				"upgrade": h.upgrade(s, "data_service"),
 			},
 		})
 	}
-	if s.terms.Plan.Supply != plan.Premium {
+	if s.Terms.Plan.Supply != plan.Premium {
 		ways := map[string]Doorway{"upgrade": h.upgrade(s, "supply")}
-		if s.terms.DrawsPacks() {
+		if s.Terms.DrawsPacks() {
 			ways["buy_pack"] = h.packDoorway(s, "supply")
 		}
 		list = append(list, FenceDoorways{
-			Fence: "supply", Limit: string(s.terms.Plan.Supply) + " upstreams", Ways: ways,
+			Fence: "supply", Limit: string(s.Terms.Plan.Supply) + " upstreams", Ways: ways,
 		})
 	}
 	for i := range list {
-		list[i].Ways["ticket"] = h.ticketDoorway(list[i].Fence)
+		list[i].Ways["ticket"] = h.Doorways.Ticket(list[i].Fence)
 	}
 	return list
 }
@@ -70,7 +70,7 @@ func (h *service) doorKeyFences(s *callerState) []FenceDoorways {
 	if s.Key.Adoptable {
 		code = s.secret.ClaimCode(h.Hasher)
 	}
-	w := h.welcome(s.Key.Prefix, s.Key.Door, code)
+	w := h.Doorways.Welcome(s.Key.Prefix, s.Key.Door, code)
 	units := FenceDoorways{
 		Fence: "units_per_day", Limit: w.Fences.UnitsPerDay.Grouped() + " units a UTC day",
 		Code: fault.DoorKeyDay.Entry().Code,
@@ -97,7 +97,7 @@ func (h *service) doorKeyFences(s *callerState) []FenceDoorways {
 	}
 	for i := range list {
 		f := &list[i]
-		f.Ways = map[string]Doorway{"ticket": h.ticketDoorway(f.Fence)}
+		f.Ways = map[string]Doorway{"ticket": h.Doorways.Ticket(f.Fence)}
 		for name, way := range w.Doorways {
 			if strings.Contains(way.Past, f.Fence) || f.Fence == "data_service" && name == "adopt" {
 				f.Ways[name] = way
@@ -123,7 +123,7 @@ func (h *service) budgetFence(s *callerState, b *Budget) (FenceDoorways, bool) {
 	case BudgetPlan:
 		f.Fence = "units_per_month"
 		f.Ways["upgrade"] = h.upgrade(s, f.Fence)
-		if b.Then == thenRefused {
+		if b.Then == ThenRefused {
 			f.Ways["buy_pack"] = h.packDoorway(s, f.Fence)
 		} else {
 			f.Limit += ", beyond which calls are slower"
@@ -186,7 +186,7 @@ func (h *service) change(s *callerState, past, tool, what, page string) Doorway 
 
 func (h *service) upgrade(s *callerState, past string) Doorway {
 	do := "Change to a larger plan, which list_plans and ladder_at_your_volume show; a person pays for it."
-	if s.part {
+	if s.Part {
 		do = "Ask the account's owner for a larger plan."
 	}
 	return Doorway{Past: past, Do: do, At: h.PublicURL + "/billing", Open: h.Stripe != nil}
@@ -195,7 +195,7 @@ func (h *service) upgrade(s *callerState, past string) Doorway {
 func (h *service) packDoorway(s *callerState, past string) Doorway {
 	do := "Call buy_pack and hand its checkout_url to a person who pays; packs are drawn after the quota, with " +
 		"premium supply."
-	if s.part {
+	if s.Part {
 		do = "Ask the account's owner to buy a pack, or hand them the checkout_url of buy_pack."
 	}
 	return Doorway{Past: past, Do: do, At: h.PublicURL + "/billing", Open: h.Stripe != nil}

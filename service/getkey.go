@@ -36,12 +36,12 @@ func (h *service) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcom
 		return Welcome{}, meterAway(err)
 	}
 	if !taken.OK() {
-		ways := h.doorways(account.DoorPublic, account.ClaimCode{})
+		ways := h.Doorways.For(account.DoorPublic, account.ClaimCode{})
 		delete(ways, "adopt") // there is no key to adopt
 		delete(ways, "bind")
 		ways["wait"] = Doorway{
 			Past: "keys_per_address_and_day", Do: "Wait until 00:00 UTC, when keys count anew.",
-			At: h.midnight(taken.Reset), Open: true,
+			At: h.Doorways.midnight(taken.Reset), Open: true,
 		}
 		f := noMoreKeys(&taken).With("doorways", ways)
 		f.RetryAfter = taken.Reset
@@ -56,13 +56,13 @@ func (h *service) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcom
 		f.RetryAfter = retryRecord
 		return Welcome{}, f.Wrap(err)
 	}
-	w := h.welcome(key.Prefix(), account.DoorPublic, key.ClaimCode(h.Hasher))
+	w := h.Doorways.Welcome(key.Prefix(), account.DoorPublic, key.ClaimCode(h.Hasher))
 	w.Key = key.Reveal()
 	wait := w.Doorways["wait"]
-	wait.At = h.midnight(taken.Reset)
+	wait.At = h.Doorways.midnight(taken.Reset)
 	w.Doorways["wait"] = wait
 	if taken.Left > 0 {
-		w.Doorways["another_key"] = h.anotherKey(taken.Left)
+		w.Doorways["another_key"] = h.Doorways.anotherKey(taken.Left)
 	}
 	return w, nil
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // UsageInsights is what follows from an account's own usage: its projection, what the cache saved,
@@ -25,18 +23,6 @@ type UsageInsights struct {
 	Refused        []Refused      `json:"refused_24h" doc:"why calls of the last 24 hours were refused or failed, the most frequent first, at most 5"`
 }
 
-// Refused is a reason why calls were refused, with what to do about it.
-type Refused struct {
-	FailedReason
-
-	Meaning   string   `json:"meaning"`
-	Steps     []string `json:"next_steps" doc:"the most helpful first"`
-	RequestID string   `json:"request_id,omitempty" format:"uuid" doc:"of the newest such call, which a ticket takes; absent where none is among the account's 500 newest failures"`
-}
-
-// maxRefused is the number of reasons shown.
-const maxRefused = 5
-
 func (h *service) getInsights() *Operation[Nothing, UsageInsights] {
 	return define(h, Meta{
 		Name: "get_insights", Title: "What follows from the account's use", Access: Users, Reads: true,
@@ -45,94 +31,31 @@ func (h *service) getInsights() *Operation[Nothing, UsageInsights] {
 			"is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
 	}, func(ctx context.Context, c *Call, _ Nothing) (UsageInsights, error) {
-		return keptUsage(ctx, h, c.asks("insights", nil), func(ctx context.Context) (UsageInsights, error) {
+		return Cached(ctx, h.reports, c.ReportKey("insights", nil), func(ctx context.Context) (UsageInsights, error) {
 			return h.makeInsights(ctx, c)
 		})
 	})
 }
 
 func (h *service) makeInsights(ctx context.Context, c *Call) (in UsageInsights, err error) {
-	var s *callerState
-	var recent recentUsage
+	s := &callerState{}
 	var week plan.Units
-	now, since := h.Now(), spans["7d"].since(h.Now())
+	now, since := h.Now(), Since("7d", h.Now())
 	err = parallel.Do(ctx, maxParallel,
-		func(ctx context.Context) (err error) {
-			recent, err = keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) {
-				return h.readRecent(ctx, c)
-			})
-			return err
-		},
-		func(ctx context.Context) (err error) { in.Refused, err = h.refusedOfADay(ctx, c); return err },
-		func(ctx context.Context) (err error) { s, err = h.loadState(ctx, c); return err },
-		func(ctx context.Context) (err error) { week, err = h.usedSince(ctx, c, since); return err },
+		func(ctx context.Context) (err error) { s.recent, err = h.Usage.Recent(ctx, c); return err },
+		func(ctx context.Context) (err error) { in.Refused, err = h.Usage.RefusedToday(ctx, c); return err },
+		func(ctx context.Context) (err error) { s.State, err = h.Usage.State(ctx, c); return err },
+		func(ctx context.Context) (err error) { week, err = h.Usage.UsedSince(ctx, c, since); return err },
 	)
 	if err != nil {
 		return in, err
 	}
-	s.answered, s.refused = recent.answered, recent.refused
-	in.AsOf, in.Volume = recent.asOf, recent.volume
-	if s.ladder, err = h.ladderAt(ctx, c, in.Volume); err != nil {
+	in.AsOf, in.Volume = s.recent.AsOf, s.recent.Volume
+	if s.ladder, err = h.Prices.LadderAt(ctx, c, in.Volume); err != nil {
 		return in, err
 	}
 	in.Recommendation, in.BreakEven, in.Advice = h.recommendLane(s), breakEven(&s.ladder), h.adviseOn(s)
-	in.Cache = h.cacheSummary(recent.answered, s.ladder.Current)
-	in.Spend = s.allowance().spend(c, week, since, now)
+	in.Cache = h.Usage.SummarizeCache(s.recent.Answered, s.ladder.Current)
+	in.Spend = s.Spend(week, since, now)
 	return in, nil
-}
-
-// usedSince returns what an account used since an instant. It equals the spend of get_usage_stats,
-// which splits it by step.
-func (h *service) usedSince(ctx context.Context, c *Call, since time.Time) (plan.Units, error) {
-	services, err := h.Store.SumServices(ctx, c.Account.ID, account.KeyID{}, since)
-	if err != nil {
-		return 0, toFault(err, "usage")
-	}
-	var used plan.Units
-	for _, units := range services {
-		used += units
-	}
-	return used, nil
-}
-
-// refusedOfADay returns why calls of the last 24 hours were refused or failed.
-func (h *service) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
-	w := usagedb.UsageWindow{Account: c.Account.ID, Since: spans["24h"].since(h.Now())}
-	failures, err := h.Store.Failures(ctx, &w, maxRefused)
-	if err != nil {
-		return nil, toFault(err, "usage")
-	}
-	list := []Refused{}
-	if len(failures.ByReason) == 0 {
-		return list, nil
-	}
-	newest, err := h.newestFailures(ctx, &w)
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range reasonsOf(failures.ByReason) {
-		r := Refused{FailedReason: f, Steps: []string{}, RequestID: newest[f.Reason]}
-		if reason, known := fault.Named(failures.ByReason[i].Reason); known {
-			entry := reason.Entry()
-			r.Meaning, r.Steps = entry.Meaning, entry.Steps
-		}
-		list = append(list, r)
-	}
-	return list, nil
-}
-
-// newestFailures returns the request id of the newest failed call of each reason, among the newest
-// maxSifted failures. A reason that is older than all of these is missing.
-func (h *service) newestFailures(ctx context.Context, w *usagedb.UsageWindow) (map[string]string, error) {
-	calls, err := h.Store.FailedCalls(ctx, w, h.Now(), maxSifted)
-	if err != nil {
-		return nil, toFault(err, "call")
-	}
-	newest := make(map[string]string, maxRefused)
-	for i := range calls {
-		if c := &calls[i]; newest[c.Outcome] == "" {
-			newest[c.Outcome] = c.RequestID.String()
-		}
-	}
-	return newest, nil
 }

@@ -77,8 +77,8 @@ func invoiceView(i *subscription.Invoice) InvoiceView {
 	return InvoiceView{
 		ID: i.ID, Number: i.Number, Status: string(i.Status), Reason: i.Reason, Net: dollars(i.Net),
 		VAT: dollars(i.VAT), Total: dollars(i.Total), Paid: dollars(i.Paid), CreatedAt: i.CreatedAt,
-		PaidAt: timeOf(i.PaidAt), PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd, Attempts: i.Attempts,
-		NextAttempt: timeOf(i.NextAttempt), Failed: i.Failed(),
+		PaidAt: nullTime(i.PaidAt), PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd, Attempts: i.Attempts,
+		NextAttempt: nullTime(i.NextAttempt), Failed: i.Failed(),
 	}
 }
 

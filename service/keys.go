@@ -2,11 +2,7 @@ package service
 
 import (
 	"context"
-	"encoding/json"
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
@@ -45,13 +41,13 @@ func (h *service) runCreateKey(ctx context.Context, c *Call, in CreateKeyInput) 
 		return CreatedKey{}, refusal
 	}
 	key, made, err := h.Limits.NewKey(ctx, h.Random, c.Account.ID, name, account.Settings{
-		MonthlyCap: number(in.MonthlyRequestCap),
+		MonthlyCap: account.Number(in.MonthlyRequestCap),
 	}, c.author("created"))
 	if err != nil {
 		return CreatedKey{}, toFault(err, "account")
 	}
 	return CreatedKey{
-		ID: made.ID.String(), Name: made.Name, MonthlyRequestCap: capOf(made.MonthlyCap), Prefix: made.Prefix,
+		ID: made.ID.String(), Name: made.Name, MonthlyRequestCap: nullUnits(made.MonthlyCap), Prefix: made.Prefix,
 		PlaintextToken: key.Reveal(), Note: "Store the key now: it is kept nowhere and cannot be shown again.",
 	}, nil
 }
@@ -112,9 +108,9 @@ func (h *service) runListKeys(ctx context.Context, c *Call, in ListKeysInput) (K
 func viewOf(k *accountdb.Key) KeyView {
 	v := KeyView{
 		ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, Door: k.Door, Status: k.Status,
-		MonthlyRequestCap: capOf(k.MonthlyCap), ServicesOff: append([]account.Service{}, k.Services.Off...),
-		Caps: capsOf(k.Services.Caps), CreatedAt: k.CreatedAt, LastUsedAt: timeOf(lastUse(k)),
-		RevokedAt: timeOf(k.RevokedAt),
+		MonthlyRequestCap: nullUnits(k.MonthlyCap), ServicesOff: append([]account.Service{}, k.Services.Off...),
+		Caps: capsOf(k.Services.Caps), CreatedAt: k.CreatedAt, LastUsedAt: nullTime(lastUse(k)),
+		RevokedAt: nullTime(k.RevokedAt),
 	}
 	if !k.Agent.IsZero() {
 		v.Agent = k.Agent.String()
@@ -144,7 +140,7 @@ func (h *service) revokeKey() *Operation[RevokeKeyInput, RevokedKey] {
 }
 
 func (h *service) runRevokeKey(ctx context.Context, c *Call, in RevokeKeyInput) (RevokedKey, error) {
-	id, refusal := keyID("api_key_id", in.APIKeyID)
+	id, refusal := parseKeyID("api_key_id", in.APIKeyID)
 	if refusal != nil {
 		return RevokedKey{}, refusal
 	}
@@ -153,46 +149,6 @@ func (h *service) runRevokeKey(ctx context.Context, c *Call, in RevokeKeyInput) 
 		return RevokedKey{}, toFault(err, "key")
 	}
 	return RevokedKey{ID: k.ID.String(), Name: k.Name, RevokedAt: k.RevokedAt}, nil
-}
-
-// keyID parses the id of a key.
-func keyID(field, text string) (account.KeyID, *fault.Error) {
-	id, err := account.ParseKeyID(text)
-	if err != nil {
-		return id, fault.New(fault.FieldRefused,
-			"%s takes the id of a key, 36 characters in lower or upper case as list_api_keys gives it.", field)
-	}
-	return id, nil
-}
-
-// label trims a name that people enter, and refuses empty names and invisible characters.
-func label(field, text string) (string, *fault.Error) {
-	text = strings.TrimSpace(text)
-	switch {
-	case text == "":
-		return "", fault.New(fault.FieldRefused, "%s is empty. Give a name that you will recognise.", field)
-	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == unicode.ReplacementChar }):
-		return "", fault.New(fault.FieldRefused,
-			"%s holds control or invisible characters. Use letters, digits, signs and spaces.", field)
-	}
-	return text, nil
-}
-
-// number converts an amount to the form that settings take. nil stays nil.
-func number(n *int64) *json.Number {
-	if n == nil {
-		return nil
-	}
-	text := json.Number(strconv.FormatInt(*n, 10))
-	return &text
-}
-
-// capOf returns a cap as the interface shows it: nil for none.
-func capOf(c plan.Units) *plan.Units {
-	if c == 0 {
-		return nil
-	}
-	return &c
 }
 
 // capsOf returns caps, and an empty map for nil, so that JSON never shows null.
@@ -210,11 +166,4 @@ func lastUse(k *accountdb.Key) time.Time {
 		return k.CreatedAt
 	}
 	return k.LastUsedAt
-}
-
-func timeOf(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

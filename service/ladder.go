@@ -8,6 +8,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -51,38 +52,49 @@ func (h *service) priceLadder() *Operation[Nothing, PriceLadder] {
 	}, h.runPriceLadder)
 }
 
-// perPercent is one percent in thousandths.
-const perPercent = 10
-
-// ladderDays is the number of days whose volume is priced.
-const ladderDays = 30
+// LadderDays is the number of days whose volume is priced.
+const LadderDays = 30
 
 func (h *service) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (PriceLadder, error) {
 	volume, err := h.volume(ctx, c)
 	if err != nil {
 		return PriceLadder{}, err
 	}
-	return h.ladderAt(ctx, c, volume)
+	return h.Prices.LadderAt(ctx, c, volume)
 }
 
-// ladderAt prices a month's volume on every rung of the ladder.
-func (h *service) ladderAt(ctx context.Context, c *Call, volume plan.Units) (PriceLadder, error) {
-	taken, err := h.Store.SeatsTaken(ctx)
+// Prices prices volumes on the ladder, for callers of every noun.
+type Prices struct {
+	store *store.Store
+	terms x402.Terms
+	sells bool // plans and packs, by card
+	now   func() time.Time
+	seats seatCount
+}
+
+// NewPrices returns the prices of a gateway. sells reports whether plans and packs can be bought.
+func NewPrices(s *store.Store, terms x402.Terms, sells bool, now func() time.Time) *Prices { //nolint:gocritic // kept
+	return &Prices{store: s, terms: terms, sells: sells, now: now}
+}
+
+// LadderAt prices a month's volume on every rung of the ladder.
+func (p *Prices) LadderAt(ctx context.Context, c *Call, volume plan.Units) (PriceLadder, error) {
+	taken, err := p.store.SeatsTaken(ctx)
 	if err != nil {
 		return PriceLadder{}, toFault(err, "offer")
 	}
-	current, err := h.currentRung(ctx, c)
+	current, err := p.CurrentRung(ctx, c)
 	if err != nil {
 		return PriceLadder{}, err
 	}
-	return h.rungsAt(volume, taken, current), nil
+	return p.RungsAt(volume, taken, current), nil
 }
 
-// rungsAt prices a volume on every rung. current is empty without an account.
-func (h *service) rungsAt(volume plan.Units, taken int, current string) PriceLadder {
+// RungsAt prices a volume on every rung. current is empty without an account.
+func (p *Prices) RungsAt(volume plan.Units, taken int, current string) PriceLadder {
 	ladder := PriceLadder{Volume: volume, Current: current}
 	for _, r := range plan.Ladder() {
-		ladder.add(h.rungOf(&r, volume, taken), current)
+		ladder.add(p.rungOf(&r, volume, taken), current)
 	}
 	for i := range ladder.Rungs {
 		ladder.Rungs[i].Cheapest = ladder.Rungs[i].Key == ladder.Cheapest
@@ -93,7 +105,7 @@ func (h *service) rungsAt(volume plan.Units, taken int, current string) PriceLad
 // volume returns the units used on the last 30 UTC days, including today.
 func (h *service) volume(ctx context.Context, c *Call) (plan.Units, error) {
 	now := h.Now()
-	days, err := h.Store.UsageByDay(ctx, c.Account.ID, now.AddDate(0, 0, 1-ladderDays), now, account.Period{})
+	days, err := h.Store.UsageByDay(ctx, c.Account.ID, now.AddDate(0, 0, 1-LadderDays), now, account.Period{})
 	if err != nil {
 		return 0, toFault(err, "usage")
 	}
@@ -104,24 +116,24 @@ func (h *service) volume(ctx context.Context, c *Call) (plan.Units, error) {
 	return max(0, sum), nil
 }
 
-// currentRung returns the key of the rung that the account pays for, or the plan's own key if it is
+// CurrentRung returns the key of the rung that the account pays for, or the plan's own key if it is
 // not paid through Stripe. Callers who do not manage the account get the plan's monthly rung: what
 // the owner pays is shown only to the owner.
-func (h *service) currentRung(ctx context.Context, c *Call) (string, error) {
+func (p *Prices) CurrentRung(ctx context.Context, c *Call) (string, error) {
 	if c.Account.Custom != nil {
 		return "", nil
 	}
 	if !c.manages() {
-		return listedRung(c.Account.Plan), nil
+		return plan.ListedRung(c.Account.Plan), nil
 	}
-	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
+	sub, err := p.store.LastSubscription(ctx, c.Account.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return c.Account.Plan, nil
 	}
 	if err != nil {
 		return "", toFault(err, "subscription")
 	}
-	item, known := plan.FindItem(sub.HeldAt(h.Now()))
+	item, known := plan.FindItem(sub.HeldAt(p.now()))
 	switch {
 	case sub.Status.Over() || !known || item.Plan != c.Account.Plan:
 		return c.Account.Plan, nil
@@ -131,49 +143,29 @@ func (h *service) currentRung(ctx context.Context, c *Call) (string, error) {
 	return item.Key, nil
 }
 
-// listedRung returns the rung of a plan: the monthly one if it is sold in several ways, and the
-// plan's own key if it has none.
-func listedRung(key string) string {
-	if _, sold := plan.FindItem(key + "_monthly"); sold {
-		return key + "_monthly"
-	}
-	return key
-}
-
-func (h *service) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
+func (p *Prices) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
 	cost, covered := r.Cost(volume)
 	rung := LadderRung{
-		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, Commitment: dollars(r.Commitment), Price: dollars(r.Price),
+		Key: r.Key, Title: r.Title(), Kind: r.Kind, Commitment: dollars(r.Commitment), Price: dollars(r.Price),
 		Units: r.Units, PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply,
-		FastShare: int64(r.FastShare / perPercent), Live: r.Live, AtVolume: dollars(cost), Covered: covered,
+		FastShare: r.FastShare.Percent(), Live: r.Live, AtVolume: dollars(cost), Covered: covered,
 	}
 	if r.Kind == plan.PerCall {
-		rung.Live = h.sellsPerCall()
+		rung.Live = p.SellsPerCall()
 	}
 	item, sold := plan.FindItem(r.Key)
-	rung.Interval, rung.OnSale = string(item.Interval), sold && h.Stripe != nil
+	rung.Interval, rung.OnSale = string(item.Interval), sold && p.sells
 	if offer := plan.Founding(); r.Key == offer.Key {
 		left, ends := max(0, offer.Seats-taken), offer.Ends
 		rung.SeatsLeft, rung.Ends = &left, &ends
-		rung.Live = offer.Open(h.Now(), taken)
+		rung.Live = offer.Open(p.now(), taken)
 		rung.OnSale = rung.OnSale && rung.Live
 	}
 	return rung
 }
 
-// sellsPerCall reports whether calls can be paid on the main network without an account.
-func (h *service) sellsPerCall() bool { return h.Terms.Open() && h.Terms.OnMainnet() }
-
-// rungTitle returns the display name of a rung.
-func rungTitle(r *plan.Rung) string {
-	if item, ok := plan.FindItem(r.Key); ok {
-		return item.Title
-	}
-	if p, ok := plan.Lookup(r.Key); ok {
-		return p.Title
-	}
-	return "Pay per call"
-}
+// SellsPerCall reports whether calls can be paid on the main network without an account.
+func (p *Prices) SellsPerCall() bool { return p.terms.Open() && p.terms.OnMainnet() }
 
 // add appends a rung and notes whether it is the cheapest so far.
 func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // it is stored
@@ -182,10 +174,10 @@ func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // i
 	if !r.Live || !r.Covered {
 		return
 	}
-	if r.cheaperThan(l.find(l.Cheapest)) {
+	if r.cheaperThan(l.Find(l.Cheapest)) {
 		l.Cheapest = r.Key
 	}
-	if r.Served() == plan.Premium && r.cheaperThan(l.find(l.Premium)) {
+	if r.Served() == plan.Premium && r.cheaperThan(l.Find(l.Premium)) {
 		l.Premium = r.Key
 	}
 }
@@ -206,7 +198,8 @@ func (r *LadderRung) cheaperThan(best *LadderRung) bool {
 	return best == nil || r.AtVolume < best.AtVolume || r.AtVolume == best.AtVolume && r.Commitment <= best.Commitment
 }
 
-func (l *PriceLadder) find(key string) *LadderRung {
+// Find returns the rung with a key, or nil.
+func (l *PriceLadder) Find(key string) *LadderRung {
 	for i := range l.Rungs {
 		if l.Rungs[i].Key == key {
 			return &l.Rungs[i]

@@ -11,9 +11,7 @@ import (
 
 func TestLadder_ZeroUsageNeedsNoPurchaseToBeCheapest(t *testing.T) {
 	t.Parallel()
-	h := &service{Options: Options{
-		Now: func() time.Time { return plan.Founding().Ends }, Terms: x402.Terms{Chain: 8453, PayTo: wallet.Address{1}},
-	}}
+	h := NewPrices(nil, x402.Terms{Chain: 8453, PayTo: wallet.Address{1}}, false, func() time.Time { return plan.Founding().Ends })
 	for _, c := range []struct {
 		volume            plan.Units
 		cheapest, premium string
@@ -40,7 +38,7 @@ func TestLadder_ZeroUsageNeedsNoPurchaseToBeCheapest(t *testing.T) {
 // of the menu.
 func TestLadder_EveryRungIsServedAsItsPlanPackOrTierIs(t *testing.T) {
 	t.Parallel()
-	h := &service{Options: Options{Now: func() time.Time { return plan.Founding().Ends }}}
+	h := NewPrices(nil, x402.Terms{}, false, time.Now)
 	for _, r := range plan.Ladder() {
 		rung, want := h.rungOf(&r, 0, 0), r.Supply
 		if r.Kind == plan.PerCall {

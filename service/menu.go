@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -57,17 +54,6 @@ type MenuTier struct {
 	MaxAmountRequired string      `json:"maxAmountRequired" doc:"the same with VAT: what buys unitsPerPayment where VAT applies, in atomic units" example:"108000"`
 }
 
-// dollars is an amount in cents. It is a JSON number of dollars with one or two decimals.
-type dollars plan.Cents
-
-// MarshalJSON writes 4.5 and 9.0.
-func (d dollars) MarshalJSON() ([]byte, error) {
-	return []byte(strings.TrimSuffix(plan.Cents(d).String(), "0")), nil
-}
-
-// Schema returns the schema of a number.
-func (dollars) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
-
 func (h *service) getMenu() *Operation[Nothing, Menu] {
 	return define(h, Meta{
 		Name: "get_menu", Title: "What calls cost without an account", Route: Route{
@@ -85,7 +71,7 @@ func (h *service) menu(country string) Menu {
 	m := Menu{
 		X402Version: plan.X402Version, Scheme: plan.X402Scheme, Network: t.Network(x402.Version1),
 		Asset: plan.X402Asset, MainnetLive: t.OnMainnet(), AssetAddress: t.Asset.Checksummed(), ChainID: t.Chain,
-		MinConfirmations: t.Confirmations, Menu: h.PublicURL + menuPath, Redeem: h.PublicURL + "/x402/redeem",
+		MinConfirmations: t.Confirmations, Menu: h.PublicURL + x402.MenuPath, Redeem: h.PublicURL + "/x402/redeem",
 		Header: x402.PaymentV1Header,
 		RedeemBody: RedeemBody{
 			TxHash: "0x and 64 hexadecimal digits: the transfer's transaction", Tier: "cheap, balanced or fast",
@@ -115,10 +101,7 @@ func (h *service) menu(country string) Menu {
 	return m
 }
 
-const (
-	menuPath         = "/x402"
-	closedCredential = "Nothing is sold per call here today, and nothing can be redeemed: pay nothing."
-)
+const closedCredential = "Nothing is sold per call here today, and nothing can be redeemed: pay nothing."
 
 func atomic(a plan.Atomic) string { return strconv.FormatInt(int64(a), 10) }
 

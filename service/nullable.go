@@ -3,8 +3,11 @@ package service
 import (
 	"encoding/json"
 	"reflect"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // Nullable is an optional object that is null in JSON rather than absent.
@@ -19,4 +22,20 @@ func (o *Nullable[T]) UnmarshalJSON(text []byte) error { return json.Unmarshal(t
 // Schema returns the schema of the object or null.
 func (Nullable[T]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
+}
+
+// nullTime returns a time as a field that is null for the zero time.
+func nullTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// nullUnits returns a cap as a field that is null for none, which is 0.
+func nullUnits(u plan.Units) *plan.Units {
+	if u == 0 {
+		return nil
+	}
+	return &u
 }

@@ -133,6 +133,10 @@ type Operation[In, Out any] struct {
 // deadline bounds the duration of a use.
 const deadline = 15 * time.Second
 
+// maxParallel is how many reads of one response run concurrently. It leaves connections to other
+// requests.
+const maxParallel = 3
+
 // define creates an operation and registers it. It panics if the definition is incomplete.
 func define[In, Out any](h *service, meta Meta, run func(context.Context, *Call, In) (Out, error)) *Operation[In, Out] {
 	if meta.Name == "" || meta.Title == "" || meta.Description == "" || h.named[meta.Name] {

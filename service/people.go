@@ -183,7 +183,7 @@ func (h *service) showInvitation() *Operation[InvitationLinkInput, Invitation] {
 		Name: "show_invitation", Title: "Look at an invitation", Access: Everybody, Reads: true, Fails: signInFails,
 		Description: "Says who invites whom to what, and uses nothing up.",
 	}, func(ctx context.Context, c *Call, in InvitationLinkInput) (Invitation, error) {
-		shown, err := h.People.ShowInvitation(ctx, in.Token, c.visitor())
+		shown, err := h.People.ShowInvitation(ctx, in.Token, visitorOf(c))
 		if err != nil {
 			return Invitation{}, err
 		}
@@ -197,7 +197,7 @@ func (h *service) acceptInvitation() *Operation[InvitationLinkInput, Entered] {
 		Description: "Makes whoever was invited a member, once, and signs in somebody new with it. Who has signed in " +
 			"before does so first. A repeat is refused.",
 	}, func(ctx context.Context, c *Call, in InvitationLinkInput) (Entered, error) {
-		return entered(h.People.AcceptInvitation(ctx, in.Token, c.visitor()))
+		return entered(h.People.AcceptInvitation(ctx, in.Token, visitorOf(c)))
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 )
 
 // PlanList is every source of units: plans, packs and paying per call.
@@ -111,14 +112,14 @@ func (h *service) listPlans() *Operation[Nothing, PlanList] {
 }
 
 func (h *service) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanList, error) {
-	taken, seatsKnown := h.seatsTaken(ctx)
+	taken, seatsKnown := h.Prices.SeatsTaken(ctx)
 	l := PlanList{
 		PaymentsLive: h.Stripe != nil, SignupURL: h.PublicURL + "/sign-in", Currency: "USD",
 		Enterprise: EnterpriseOffer{
 			Key: plan.Enterprise, Name: plan.Must(plan.Enterprise).Title, Contact: h.Links.Contact,
 			Tool: "join_enterprise_wishlist", Text: "Custom volume, rate and dedicated capacity, by contract.",
 		},
-		PerCall: PerCallOffer{Menu: h.PublicURL + menuPath, Live: h.sellsPerCall()},
+		PerCall: PerCallOffer{Menu: h.PublicURL + x402.MenuPath, Live: h.Prices.SellsPerCall()},
 		Note: fmt.Sprintf(
 			"Prices are net: %d%% VAT is added for customers in the EU or without a country. A standard call takes 1 "+
 				"unit and a heavy one 2, times the route tier's multiplier; data takes 10, a tool of the toolbox 1 "+
@@ -156,7 +157,7 @@ func (h *service) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanLis
 	}
 	if !seatsKnown {
 		l.Founding.SeatsLeft = 0
-		l.Note += " " + seatsUnknown
+		l.Note += " " + SeatsUnknown
 	}
 	return l, nil
 }
@@ -166,7 +167,7 @@ func planOffer(p *plan.Plan) PlanOffer {
 		Key: p.Key, Name: p.Title, Kind: p.Kind, PriceCents: int64(p.MonthlyPrice), Interval: "none",
 		Included: p.Included, Period: p.Period, Rate: rateOffer(p.Rate), Supply: p.Supply, Data: p.Data,
 		// the ladder does not sell door keys, but everybody can get one
-		FastShare: int64(p.FastShare / perPercent), HowToGet: howToGet(p), Live: p.Live || p.Key == plan.Door1,
+		FastShare: p.FastShare.Percent(), HowToGet: howToGet(p), Live: p.Live || p.Key == plan.Door1,
 	}
 	if p.MonthlyPrice > 0 {
 		o.Interval = string(plan.ByMonth)

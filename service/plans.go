@@ -65,7 +65,7 @@ func (h *service) runChangePlan(ctx context.Context, c *Call, in ChangePlanInput
 			"used so far count on."
 	case subscription.Downgrade:
 		change.Held = sub.HeldAt(now)
-		done.Effect, done.At = effectPeriodEnd, timeOf(sub.PeriodEnd)
+		done.Effect, done.At = effectPeriodEnd, nullTime(sub.PeriodEnd)
 		done.Note = "The present plan goes on until what is paid ends; then the smaller one takes over. Choose the " +
 			"present plan to take this back."
 	case subscription.TakeBack:
@@ -114,7 +114,7 @@ func (h *service) setCancelled(ctx context.Context, c *Call, cancel bool) (PlanC
 		Note: "The subscription goes on, and is charged again when what is paid ends.",
 	}
 	if cancel {
-		done.Effect, done.At = effectPeriodEnd, timeOf(sub.PeriodEnd)
+		done.Effect, done.At = effectPeriodEnd, nullTime(sub.PeriodEnd)
 		done.Note = "The plan goes on until what is paid ends; then the Free plan follows. It can be resumed until " +
 			"then. Packs stay."
 	}

@@ -21,9 +21,9 @@ func (h *service) priceVolume() *Operation[PriceVolumeInput, PriceLadder] {
 
 // runPriceVolume shows the founding offer as not on sale if its seats cannot be counted.
 func (h *service) runPriceVolume(ctx context.Context, _ *Call, in PriceVolumeInput) (PriceLadder, error) {
-	taken, known := h.seatsTaken(ctx)
+	taken, known := h.Prices.SeatsTaken(ctx)
 	if !known {
 		taken = plan.Founding().Seats
 	}
-	return h.rungsAt(plan.Units(in.Units)*plan.Unit, taken, ""), nil
+	return h.Prices.RungsAt(plan.Units(in.Units)*plan.Unit, taken, ""), nil
 }

@@ -84,7 +84,7 @@ func (h *service) getQuote() *Operation[QuoteInput, Quote] {
 func (h *service) runGetQuote(ctx context.Context, _ *Call, in QuoteInput) (Quote, error) {
 	tier, _ := plan.ParseTier(string(in.Tier)) // the schema checked the tier
 	q := Quote{Chain: in.Chain, Method: in.Method, Tier: tier, Multiplier: factor(tier.Multiplier())}
-	taken, seatsKnown := h.seatsTaken(ctx)
+	taken, seatsKnown := h.Prices.SeatsTaken(ctx)
 	o := h.offerOf(in.Chain, in.Method)
 	q.Offered, q.Note = o.offered, o.note
 	weight := 0
@@ -97,7 +97,7 @@ func (h *service) runGetQuote(ctx context.Context, _ *Call, in QuoteInput) (Quot
 		q.Lanes = append(q.Lanes, h.laneOf(&r, &q, weight, seatsKnown && plan.Founding().Open(h.Now(), taken)))
 	}
 	if !seatsKnown {
-		q.Note += " " + seatsUnknown
+		q.Note += " " + SeatsUnknown
 	}
 	return q, nil
 }
@@ -126,13 +126,13 @@ func weightOf(m *chain.Method) int {
 
 func (h *service) laneOf(r *plan.Rung, q *Quote, weight int, founding bool) QuotedLane {
 	lane := QuotedLane{
-		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply,
+		Key: r.Key, Title: r.Title(), Kind: r.Kind, PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply,
 		Live: r.Live && (r.Key != plan.Founding().Key || founding),
 	}
 	perCall, isPerCall := plan.FindPerCallTier(q.Tier)
 	if isPerCall = isPerCall && r.Kind == plan.PerCall; isPerCall {
 		lane.PerMillion, lane.Supply = dollars(perCall.CentsPerMillion()), perCall.Supply
-		lane.Live = h.sellsPerCall()
+		lane.Live = h.Prices.SellsPerCall()
 	}
 	if !q.Offered {
 		return lane

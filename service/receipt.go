@@ -116,7 +116,7 @@ func (h *service) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Rec
 	})
 	if len(all) == 0 {
 		return Receipt{}, fault.New(fault.NotYours,
-			"No settlement has this hash. Check it, or redeem the payment first: the menu at %s says how.", menuPath)
+			"No settlement has this hash. Check it, or redeem the payment first: the menu at %s says how.", x402.MenuPath)
 	}
 	r := Receipt{
 		TxHash: tx.String(), ChainID: t.Chain, Network: t.Network(x402.Version1), Asset: plan.X402Asset,

@@ -79,7 +79,7 @@ func (h *service) recommendChain() *Operation[RecommendChainInput, RecommendedCh
 		Description: "Ranks chains by latency or by uptime, from what probes measured and how calls went. With " +
 			"nothing measured it ranks nothing. It costs nothing and changes nothing.",
 	}, func(ctx context.Context, _ *Call, in RecommendChainInput) (RecommendedChain, error) {
-		return h.runRecommendChain(&in, h.uptimes(ctx)), nil
+		return h.runRecommendChain(&in, h.Status.Uptimes(ctx)), nil
 	})
 }
 
@@ -139,7 +139,7 @@ func (h *service) rank(c *chain.Chain) (ranked RankedChain, why string) {
 		return RankedChain{}, fmt.Sprintf("None of its %d upstreams can be used now.", is.Upstreams)
 	}
 	ranked = RankedChain{
-		Chain: c.ID, Title: c.Title, Family: c.Family.String(), LatencyMS: inMilliseconds(is.Latency),
+		Chain: c.ID, Title: c.Title, Family: c.Family.String(), LatencyMS: Milliseconds(is.Latency),
 		Usable: is.Usable, Upstreams: is.Upstreams, HeadLagBlocks: is.Behind, MeasuredAt: is.MeasuredAt,
 	}
 	if is.Judged {
@@ -148,9 +148,6 @@ func (h *service) rank(c *chain.Chain) (ranked RankedChain, why string) {
 	}
 	return ranked, ""
 }
-
-// inMilliseconds converts d to milliseconds with microsecond precision.
-func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func byLatency(a, b RankedChain) int { //nolint:gocritic // sorted by value
 	return cmp.Or(cmp.Compare(a.LatencyMS, b.LatencyMS), cmp.Compare(b.Usable, a.Usable))
@@ -211,4 +208,4 @@ func (r *RankedChain) reason(prefer string, of int) string {
 }
 
 // measuredAt returns when a chain was last probed, or nil if it never was.
-func measuredAt(c *upstream.Chain) *time.Time { return timeOf(c.Condition().MeasuredAt) }
+func measuredAt(c *upstream.Chain) *time.Time { return nullTime(c.Condition().MeasuredAt) }

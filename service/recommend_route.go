@@ -90,7 +90,7 @@ func tierOf(here *upstream.Chain, m *chain.Method, t plan.PerCallTier, fresh boo
 	}
 	best, ok := here.Expect(m, t.Supply, t.Tier)
 	if ok && best.Latency > 0 {
-		ms := inMilliseconds(best.Latency)
+		ms := Milliseconds(best.Latency)
 		tier.LatencyMS, tier.From = &ms, "probes"
 		if best.FromCalls {
 			tier.From = "calls"
@@ -98,7 +98,7 @@ func tierOf(here *upstream.Chain, m *chain.Method, t plan.PerCallTier, fresh boo
 	}
 	tier.Usable = best.Usable
 	if public, ok := here.Expect(m, plan.Public, t.Tier); ok && public.Latency > 0 {
-		ms := inMilliseconds(public.Latency)
+		ms := Milliseconds(public.Latency)
 		tier.PublicMS = &ms
 	}
 	return tier

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/billing/statement"
@@ -21,6 +20,7 @@ import (
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay/cache"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -34,10 +34,6 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 	"github.com/chainaccess/gateway/workflows"
 )
-
-// maxParallel is how many reads of one response run concurrently. It leaves connections to other
-// requests.
-const maxParallel = 3
 
 // Options are the dependencies of the operations. The caller owns them.
 type Options struct {
@@ -93,26 +89,29 @@ type Toolbox struct {
 type service struct {
 	Options
 
-	gate         admission.Gate
-	support      *support.Service
-	statements   *statement.Book
-	flights      cache.Group[cache.Key, useResult] // uses that share a run
-	failures     *telemetry.LogLimit[failureKind]
-	redeems      cache.Group[redeemKey, redeemResult]
-	payers       cache.Group[payerKey, redeemResult]
-	lookers      cache.Group[x402.TxHash, lookResult]
-	contracts    cache.Group[wallet.Address, bool]
-	looks        *cache.Cache // readings of the chain: Answers, or an in-process cache
-	usageKept    *lru.Cache[usageAsk, usageMade]
-	usageFlights cache.Group[usageAsk, usageMade]
-	maxLines     int                         // maximum number of lines in a usage table
-	exporting    sync.Map                    // account.ID of each account whose table is being made
-	strangers    *telemetry.LogLimit[string] // webhooks of no account or another API version
-	schemas      huma.Registry
-	named        map[string]bool
-	all          []Definition
-	seats        seatCount
-	readers      chan struct{} // semaphore of texts that are being read
+	gate       admission.Gate
+	support    *support.Service
+	statements *statement.Book
+	flights    cache.Group[cache.Key, useResult] // uses that share a run
+	failures   *telemetry.LogLimit[failureKind]
+	redeems    cache.Group[redeemKey, redeemResult]
+	payers     cache.Group[payerKey, redeemResult]
+	lookers    cache.Group[x402.TxHash, lookResult]
+	contracts  cache.Group[wallet.Address, bool]
+	looks      *cache.Cache // readings of the chain: Answers, or an in-process cache
+	reports    *ReportCache
+	Prices     *Prices
+	Doorways   *Doorways
+	Challenges *Challenges
+	Status     *statusReader
+	Usage      *usageReader
+	maxLines   int                         // maximum number of lines in a usage table
+	exporting  sync.Map                    // account.ID of each account whose table is being made
+	strangers  *telemetry.LogLimit[string] // webhooks of no account or another API version
+	schemas    huma.Registry
+	named      map[string]bool
+	all        []Definition
+	readers    chan struct{} // semaphore of texts that are being read
 }
 
 // Registry holds every operation besides relaying.
@@ -268,11 +267,16 @@ func New(o Options) *Registry {
 		failures:  telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
 		strangers: telemetry.NewLogLimit[string](1, time.Hour, o.Now),
 		schemas:   newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, maxReaders()),
-		usageKept: newUsageKept(), maxLines: maxLines, statements: &statement.Book{Store: o.Store, Now: o.Now},
+		reports: NewReportCache(o.Now), maxLines: maxLines, statements: &statement.Book{Store: o.Store, Now: o.Now},
 		support: &support.Service{
 			Store: o.Store, Mails: o.Mails, Hasher: o.Hasher, PublicURL: o.PublicURL, Contact: o.Contact,
 		},
 	}
+	h.Prices = NewPrices(o.Store, o.Terms, o.Stripe != nil, o.Now)
+	h.Doorways = NewDoorways(o.PublicURL, o.Terms.Open(), o.Stripe != nil, o.Now)
+	h.Challenges = NewChallenges(o.PublicURL, o.Toolbox.Node, o.Now)
+	h.Status = newStatusReader(o.Store, o.Pool, o.Logger, o.Now)
+	h.Usage = newUsageReader(o.Store, o.Limits, h.unitsOf, o.Now)
 	if h.looks = o.Answers; h.looks == nil {
 		h.looks = newLooks(o.Now)
 	}
@@ -423,6 +427,16 @@ func (c *Registry) addPeople(h *service) {
 	c.Unsubscribe = h.unsubscribe()
 	c.ListMailTopics = h.listMailTopics()
 	c.ChooseMailTopics = h.chooseMailTopics()
+}
+
+// unitsOf returns the cost of a use of an operation, or 0 if there is none of this name.
+func (h *service) unitsOf(operation string) plan.Units {
+	for _, op := range h.all {
+		if m := op.Meta(); m.Name == operation {
+			return m.Units
+		}
+	}
+	return 0
 }
 
 // All returns the operations in the order of the registry.

@@ -13,7 +13,7 @@ const seatsLast = 10 * time.Second
 // seatsWait bounds the wait for PostgreSQL.
 const seatsWait = 2 * time.Second
 
-const seatsUnknown = "How many seats of the founding offer are left cannot be read now, so it is shown as not on " +
+const SeatsUnknown = "How many seats of the founding offer are left cannot be read now, so it is shown as not on " +
 	"sale; ask again in a minute."
 
 // seatCount is the cached count.
@@ -23,23 +23,23 @@ type seatCount struct {
 	until time.Time
 }
 
-// seatsTaken returns the number of seats that are sold or held. known is false if PostgreSQL does
+// SeatsTaken returns the number of seats that are sold or held. known is false if PostgreSQL does
 // not answer.
-func (h *service) seatsTaken(ctx context.Context) (taken int, known bool) {
-	h.seats.mu.Lock()
-	taken, known = h.seats.taken, h.Now().Before(h.seats.until)
-	h.seats.mu.Unlock()
+func (p *Prices) SeatsTaken(ctx context.Context) (taken int, known bool) {
+	p.seats.mu.Lock()
+	taken, known = p.seats.taken, p.now().Before(p.seats.until)
+	p.seats.mu.Unlock()
 	if known {
 		return taken, true
 	}
 	ctx, cancel := context.WithTimeout(ctx, seatsWait)
 	defer cancel()
-	taken, err := h.Store.SeatsTaken(ctx)
+	taken, err := p.store.SeatsTaken(ctx)
 	if err != nil {
 		return 0, false
 	}
-	h.seats.mu.Lock()
-	defer h.seats.mu.Unlock()
-	h.seats.taken, h.seats.until = taken, h.Now().Add(seatsLast)
+	p.seats.mu.Lock()
+	defer p.seats.mu.Unlock()
+	p.seats.taken, p.seats.until = taken, p.now().Add(seatsLast)
 	return taken, true
 }

@@ -2,6 +2,8 @@ package service
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
@@ -26,7 +28,7 @@ type Recommendation struct {
 // lane returns the cheapest rung that covers the volume. The account's own rung wins a tie. There
 // is always one, because packs cover every volume.
 func (l *PriceLadder) lane() *LadderRung {
-	best, current := l.find(l.Cheapest), l.find(l.Current)
+	best, current := l.Find(l.Cheapest), l.Find(l.Current)
 	if current != nil && current.Covered && current.AtVolume <= best.AtVolume {
 		return current
 	}
@@ -35,20 +37,20 @@ func (l *PriceLadder) lane() *LadderRung {
 
 // recommendLane recommends the cheapest lane, with the reason and the next step.
 func (h *service) recommendLane(s *callerState) Recommendation {
-	best, premium := s.ladder.lane(), s.ladder.find(s.ladder.Premium)
+	best, premium := s.ladder.lane(), s.ladder.Find(s.ladder.Premium)
 	r := Recommendation{
 		Rung: best.Key, Title: best.Title, Cost: best.AtVolume, Supply: best.Served(), Current: best.Current,
 		OnSale: best.OnSale, Tool: "list_plans", Premium: premium.Key, Extra: premium.AtVolume,
 		Why: fmt.Sprintf("It is the cheapest that covers %s units in 30 days: $%s, from %s upstreams.",
 			s.ladder.Volume.Grouped(), plan.Cents(best.AtVolume), best.Served()),
 	}
-	current := s.ladder.find(s.ladder.Current)
+	current := s.ladder.Find(s.ladder.Current)
 	switch {
 	case r.Current:
 		r.Why += " You are on it: nothing has to change."
-	case current == nil && s.terms.Plan.Kind == plan.FreeKind && s.ladder.Volume <= s.terms.Quota():
+	case current == nil && s.Terms.Plan.Kind == plan.FreeKind && s.ladder.Volume <= s.Terms.Quota():
 		r.Why += fmt.Sprintf(" Your own, %s, covers it too and costs nothing: nothing has to change.",
-			s.terms.Plan.Title)
+			s.Terms.Plan.Title)
 	case best.Kind == plan.PackKind:
 		r.Tool = "buy_pack"
 	case current != nil && current.Covered && current.AtVolume > best.AtVolume:
@@ -66,7 +68,7 @@ func breakEven(l *PriceLadder) string {
 	var from plan.Rung
 	var others []plan.Rung
 	for _, r := range plan.Ladder() {
-		switch shown := l.find(r.Key); {
+		switch shown := l.Find(r.Key); {
 		case shown == nil:
 		case shown == best:
 			from = r
@@ -81,7 +83,7 @@ func breakEven(l *PriceLadder) string {
 	}
 	cost, _ := next.Cost(at)
 	return fmt.Sprintf("At %s units in 30 days %s is the cheapest at $%s; from %s units on it is %s, at $%s.",
-		l.Volume.Grouped(), best.Title, plan.Cents(best.AtVolume), at.Grouped(), rungTitle(&next), cost)
+		l.Volume.Grouped(), best.Title, plan.Cents(best.AtVolume), at.Grouped(), next.Title(), cost)
 }
 
 // Advice is a suggestion based on the account's recent usage.
@@ -106,22 +108,18 @@ const (
 	refusalReason = 5
 )
 
-// inWords formats an instant in UTC for people: 20 Nov 2026, 14:05 UTC. Programs read it from
-// separate fields, as RFC 3339.
-func inWords(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST") }
-
 // adviseOn returns the advice for a caller, most urgent first.
 func (h *service) adviseOn(s *callerState) []Advice {
 	list := []Advice{}
-	for i := range s.budgets {
-		if b := &s.budgets[i]; b.Kind != BudgetPack && b.Limit > 0 &&
-			mulDiv(int64(b.Used), hundred, int64(b.Limit)) >= nearItsEnd {
+	for i := range s.Budgets {
+		if b := &s.Budgets[i]; b.Kind != BudgetPack && b.Limit > 0 &&
+			plan.MulDiv(int64(b.Used), hundred, int64(b.Limit)) >= nearItsEnd {
 			list = append(list, budgetAdvice(b))
 		}
 	}
 	list = append(list, s.refusalAdvice()...)
-	for _, p := range s.packs {
-		if left := p.Expires.Sub(s.standings.At); left < soon {
+	for _, p := range s.Packs {
+		if left := p.Expires.Sub(s.States.At); left < soon {
 			list = append(list, Advice{
 				Kind: "pack_expires", Tool: "get_billing_status",
 				Do: "Use them before, or plan with less: what is left then is lost.",
@@ -163,7 +161,7 @@ func budgetAdvice(b *Budget) Advice {
 // helps.
 func (s *callerState) refusalAdvice() []Advice {
 	var list []Advice
-	for _, g := range s.refused {
+	for _, g := range s.recent.Refused {
 		reason, known := fault.Named(g.Reason)
 		if !known || g.Requests < manyRefusals || len(list) == refusalReason {
 			continue
@@ -184,8 +182,8 @@ func (s *callerState) heavyAdvice() []Advice {
 	var heavy, all plan.Units
 	var hits, answered int64
 	wide := map[string]plan.Units{}
-	for i := range s.answered {
-		a := &s.answered[i]
+	for i := range s.recent.Answered {
+		a := &s.recent.Answered[i]
 		all += a.Units
 		hits, answered = hits+a.Hits, answered+a.Hits+a.Billable
 		if chain.Class(a.Class) == chain.Heavy {
@@ -193,11 +191,11 @@ func (s *callerState) heavyAdvice() []Advice {
 			wide[a.Method] += a.Units
 		}
 	}
-	if heavy < heavyFrom || mulDiv(int64(heavy), hundred, int64(all)) < heavyShare {
+	if heavy < heavyFrom || plan.MulDiv(int64(heavy), hundred, int64(all)) < heavyShare {
 		return nil
 	}
 	limit := ""
-	for _, method := range sortedNames(wide) {
+	for _, method := range slices.Sorted(maps.Keys(wide)) {
 		if limit == "" || wide[method] > wide[limit] {
 			limit = method
 		}
@@ -210,7 +208,7 @@ func (s *callerState) heavyAdvice() []Advice {
 	}
 	rate := int64(0)
 	if answered > 0 {
-		rate = mulDiv(hits, hundred, answered)
+		rate = plan.MulDiv(hits, hundred, answered)
 	}
 	return []Advice{{
 		Kind: "heavy_ranges", Tool: "get_quote", Do: do,
@@ -228,7 +226,7 @@ func (h *service) priceAdvice(s *callerState) []Advice {
 	}
 	var list []Advice
 	offer := plan.Founding()
-	if seat := s.ladder.find(offer.Key); seat.OnSale && plan.Rank(s.terms.Plan.Key) < plan.Rank(offer.Plan) {
+	if seat := s.ladder.Find(offer.Key); seat.OnSale && plan.Rank(s.Terms.Plan.Key) < plan.Rank(offer.Plan) {
 		list = append(list, Advice{
 			Kind: "founding_offer", Tool: "list_plans",
 			Do: "Have the account's owner take it on the page of billing, if the account will need that plan.",
@@ -237,9 +235,9 @@ func (h *service) priceAdvice(s *callerState) []Advice {
 				plan.Must(offer.Plan).Title, offer.Price, offer.LockedMonths, *seat.SeatsLeft, inWords(offer.Ends)),
 		})
 	}
-	current, best := s.ladder.find(s.ladder.Current), s.ladder.find(s.ladder.Cheapest)
+	current, best := s.ladder.Find(s.ladder.Current), s.ladder.Find(s.ladder.Cheapest)
 	if current != nil && current.Served() == plan.Premium { // compare it only with premium rungs
-		best = s.ladder.find(s.ladder.Premium)
+		best = s.ladder.Find(s.ladder.Premium)
 	}
 	if current != nil && current.Covered && current.AtVolume > best.AtVolume {
 		list = append(list, Advice{

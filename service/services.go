@@ -66,7 +66,7 @@ func (h *service) configureKey() *Operation[ConfigureKeyInput, ConfiguredKey] {
 }
 
 func (h *service) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyInput) (ConfiguredKey, error) {
-	id, refusal := keyID("id", in.ID)
+	id, refusal := parseKeyID("id", in.ID)
 	if refusal != nil {
 		return ConfiguredKey{}, refusal
 	}
@@ -83,7 +83,7 @@ func (h *service) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyI
 			return ConfiguredKey{}, fault.New(fault.FieldRefused,
 				"The key is revoked, so nothing of it can be changed. Create another one.")
 		}
-		s := account.Settings{MonthlyCap: number(in.MonthlyRequestCap), Enabled: in.Enabled, Caps: numbers(in.Caps)}
+		s := account.Settings{MonthlyCap: account.Number(in.MonthlyRequestCap), Enabled: in.Enabled, Caps: numbers(in.Caps)}
 		if k, err = h.Limits.ConfigureKey(ctx, id, s, c.author("configured")); err != nil {
 			return ConfiguredKey{}, toFault(err, "key")
 		}
@@ -94,7 +94,7 @@ func (h *service) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyI
 		return ConfiguredKey{}, err
 	}
 	return ConfiguredKey{
-		ID: k.ID.String(), KeyID: k.ID.String(), Name: k.Name, MonthlyRequestCap: capOf(k.MonthlyCap), Note: note,
+		ID: k.ID.String(), KeyID: k.ID.String(), Name: k.Name, MonthlyRequestCap: nullUnits(k.MonthlyCap), Note: note,
 		Window: window, Services: serviceFences(k.Services, used),
 	}, nil
 }
@@ -159,7 +159,7 @@ func serviceFences(f account.ServiceFences, used map[account.Service]plan.Units)
 	var list []ServiceFence
 	for _, s := range account.Services() {
 		list = append(list, ServiceFence{
-			Service: s, Enabled: !slices.Contains(f.Off, s), Cap: capOf(f.Caps[s]), Used: used[s],
+			Service: s, Enabled: !slices.Contains(f.Off, s), Cap: nullUnits(f.Caps[s]), Used: used[s],
 		})
 	}
 	return list

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/identity/people"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/store/peopledb"
 )
@@ -68,9 +67,4 @@ func suspended(s *peopledb.Session) *fault.Error {
 		f = f.With("suspended_for", s.SuspendedFor)
 	}
 	return f
-}
-
-// visitor returns the caller as package people takes it.
-func (c *Caller) visitor() people.Visitor {
-	return people.Visitor{Network: c.Network, UserAgent: c.Browser, Session: c.Session}
 }

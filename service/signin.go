@@ -109,7 +109,7 @@ func (h *service) startSignIn() *Operation[StartSignInInput, StartedSignIn] {
 		Description: "Sends a link and a code that sign in for 15 minutes, once, whether the address is known or " +
 			"not. Each repeat sends another mail, within limits.",
 	}, func(ctx context.Context, c *Call, in StartSignInInput) (StartedSignIn, error) {
-		started, err := h.People.StartSignIn(ctx, in.Email, in.ReturnTo, c.visitor())
+		started, err := h.People.StartSignIn(ctx, in.Email, in.ReturnTo, visitorOf(c))
 		if err != nil {
 			return StartedSignIn{}, err
 		}
@@ -122,7 +122,7 @@ func (h *service) showSignInLink() *Operation[SignInLinkInput, ShownSignIn] {
 		Name: "show_sign_in_link", Title: "Look at a sign-in link", Access: Everybody, Reads: true, Fails: signInFails,
 		Description: "Says as whom a link signs in, and uses nothing up: programs that look at mails follow links.",
 	}, func(ctx context.Context, c *Call, in SignInLinkInput) (ShownSignIn, error) {
-		shown, err := h.People.ShowLink(ctx, in.Token, c.visitor())
+		shown, err := h.People.ShowLink(ctx, in.Token, visitorOf(c))
 		return ShownSignIn{shown.Email.Address(), shown.ExpiresAt}, err
 	})
 }
@@ -133,7 +133,7 @@ func (h *service) finishSignInByLink() *Operation[SignInLinkInput, Entered] {
 		Description: "Signs in by the link of a mail, once. Who is new gets an account on the Free plan. A repeat is " +
 			"refused.",
 	}, func(ctx context.Context, c *Call, in SignInLinkInput) (Entered, error) {
-		return entered(h.People.FinishByLink(ctx, in.Token, c.visitor()))
+		return entered(h.People.FinishByLink(ctx, in.Token, visitorOf(c)))
 	})
 }
 
@@ -143,7 +143,7 @@ func (h *service) finishSignInByCode() *Operation[SignInCodeInput, Entered] {
 		Description: "Signs in by the code of a mail, once, in the browser that asked for it. The fifth wrong code " +
 			"ends the sign-in.",
 	}, func(ctx context.Context, c *Call, in SignInCodeInput) (Entered, error) {
-		return entered(h.People.FinishByCode(ctx, in.BrowserToken, in.Code, c.visitor()))
+		return entered(h.People.FinishByCode(ctx, in.BrowserToken, in.Code, visitorOf(c)))
 	})
 }
 
@@ -231,4 +231,9 @@ func (h *service) endSession() *Operation[EndSessionInput, Nothing] {
 	}, func(ctx context.Context, c *Call, in EndSessionInput) (Nothing, error) {
 		return Nothing{}, h.People.EndSession(ctx, &c.User.session, in.ID)
 	})
+}
+
+// visitorOf returns the caller as package people takes it.
+func visitorOf(c *Call) people.Visitor {
+	return people.Visitor{Network: c.Network, UserAgent: c.Browser, Session: c.Session}
 }

@@ -47,8 +47,6 @@ type StatementTable struct {
 // Document returns the file.
 func (t StatementTable) Document() (name, media, text string) { return t.FileName, t.Media, t.Text }
 
-const mediaCSV = "text/csv; charset=utf-8; header=present"
-
 func (h *service) listStatements() *Operation[Nothing, StatementList] {
 	return define(h, Meta{
 		Name: "list_statements", Title: "List billing periods", Access: Holders, Reads: true,
@@ -106,7 +104,7 @@ func (h *service) runExportStatement(ctx context.Context, c *Call, in ExportStat
 	if err != nil {
 		return StatementTable{}, err
 	}
-	return StatementTable{FileName: s.FileName(), Media: mediaCSV, Text: s.CSV()}, nil
+	return StatementTable{FileName: s.FileName(), Media: statement.MediaType, Text: s.CSV()}, nil
 }
 
 // statementOf returns the statement of a period as the caller may see it. An empty name means the

@@ -2,9 +2,12 @@ package service
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/store"
 )
 
 // StatusDays is the number of days, including today, in a chain's history.
@@ -84,11 +87,25 @@ func (h *service) getStatus() *Operation[Nothing, Status] {
 		Description: "Says of each chain how it stands now, how long answers took, how many calls were rerouted or " +
 			"lost, and how it stood in the last 90 days, with its incidents. It needs no key, costs nothing, and is " +
 			"made anew every ten seconds.",
-	}, func(ctx context.Context, _ *Call, _ Nothing) (Status, error) { return h.status(ctx) })
+	}, func(ctx context.Context, _ *Call, _ Nothing) (Status, error) { return h.Status.Status(ctx) })
 }
 
-// status returns the state of the chains, up to usageKeptFor old. The result is shared: callers
+// statusReader knows the state of the chains, now and in the past.
+type statusReader struct {
+	store   *store.Store
+	pool    *upstream.Pool
+	logger  *slog.Logger
+	now     func() time.Time
+	reports *ReportCache
+}
+
+// newStatusReader returns a reader of what this process sees and PostgreSQL has recorded.
+func newStatusReader(s *store.Store, pool *upstream.Pool, logger *slog.Logger, now func() time.Time) *statusReader {
+	return &statusReader{store: s, pool: pool, logger: logger, now: now, reports: NewReportCache(now)}
+}
+
+// Status returns the state of the chains, up to ReportTTL old. The result is shared: callers
 // must not modify it.
-func (h *service) status(ctx context.Context) (Status, error) {
-	return keptUsage(ctx, h, usageAsk{what: "status"}, h.makeStatus)
+func (r *statusReader) Status(ctx context.Context) (Status, error) {
+	return Cached(ctx, r.reports, ReportKey{Name: "status"}, r.makeStatus)
 }

@@ -23,22 +23,22 @@ const (
 
 // makeStatus combines what this process sees with what PostgreSQL has recorded. It never fails;
 // without PostgreSQL it omits the history.
-func (h *service) makeStatus(ctx context.Context) (Status, error) {
-	now := h.Now().UTC()
+func (r *statusReader) makeStatus(ctx context.Context) (Status, error) {
+	now := r.now().UTC()
 	s := Status{
 		State: chain.Unknown, Chains: []ChainStatus{}, Incidents: []IncidentView{}, MadeAt: now.Truncate(time.Second),
 		Note: statusNote,
 	}
-	recorded, incidents, err := h.readStatus(ctx, now)
+	recorded, incidents, err := r.readStatus(ctx, now)
 	if s.Recorded = err == nil; err != nil {
-		h.Logger.Warn("cannot read the history of chains; the status shows only what this process sees",
+		r.logger.Warn("cannot read the history of chains; the status shows only what this process sees",
 			"error", err)
 	}
 	for _, c := range chain.All() {
-		if _, here := h.Pool.Chain(c.ID); !here {
+		if _, here := r.pool.Chain(c.ID); !here {
 			continue
 		}
-		of := h.chainStatus(c, recorded[c.ID], now)
+		of := r.chainStatus(c, recorded[c.ID], now)
 		s.State = worse(s.State, of.State)
 		s.Chains = append(s.Chains, of)
 	}
@@ -48,17 +48,17 @@ func (h *service) makeStatus(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-func (h *service) readStatus(ctx context.Context,
+func (r *statusReader) readStatus(ctx context.Context,
 	now time.Time,
 ) (map[chain.ID]*chaindb.ChainRecord, []chaindb.Incident, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
 	first := now.AddDate(0, 0, 1-StatusDays)
-	all, err := h.Store.LoadChains(ctx, first, now.Add(-time.Hour), now.Add(-wholeDay))
+	all, err := r.store.LoadChains(ctx, first, now.Add(-time.Hour), now.Add(-wholeDay))
 	if err != nil {
 		return nil, nil, err
 	}
-	incidents, err := h.Store.ListIncidents(ctx, first.Truncate(wholeDay), statusIncidents)
+	incidents, err := r.store.ListIncidents(ctx, first.Truncate(wholeDay), statusIncidents)
 	return all, incidents, err
 }
 
@@ -72,30 +72,30 @@ func worse(a, b chain.State) chain.State {
 	return a
 }
 
-func (h *service) chainStatus(c *chain.Chain, r *chaindb.ChainRecord, now time.Time) ChainStatus {
-	here, _ := h.Pool.Chain(c.ID)
+func (r *statusReader) chainStatus(c *chain.Chain, from *chaindb.ChainRecord, now time.Time) ChainStatus {
+	here, _ := r.pool.Chain(c.ID)
 	is := here.Condition()
 	s := ChainStatus{
-		Chain: c.ID, Title: c.Title, Family: c.Family.String(), State: chain.Unknown, MeasuredAt: timeOf(is.MeasuredAt),
+		Chain: c.ID, Title: c.Title, Family: c.Family.String(), State: chain.Unknown, MeasuredAt: nullTime(is.MeasuredAt),
 		Upstreams: is.Upstreams, Usable: is.Usable,
 	}
 	if is.Head > 0 {
 		s.Head = &is.Head
 	}
 	if is.Usable > 0 && is.Latency > 0 {
-		s.ProbeMS = new(inMilliseconds(is.Latency))
+		s.ProbeMS = new(Milliseconds(is.Latency))
 	}
 	if now.Sub(is.MeasuredAt) < statusFresh {
 		s.State, s.Why = is.State()
 	}
-	if r == nil {
-		r = &chaindb.ChainRecord{Windows: make([]chaindb.ChainWindow, 2)}
+	if from == nil {
+		from = &chaindb.ChainRecord{Windows: make([]chaindb.ChainWindow, 2)}
 	}
-	if m := r.Newest; m != nil && now.Sub(m.At) < statusFresh { // so that all processes report the same
-		s.State, s.Why, s.MeasuredAt = m.State, m.Why, timeOf(m.At)
+	if m := from.Newest; m != nil && now.Sub(m.At) < statusFresh { // so that all processes report the same
+		s.State, s.Why, s.MeasuredAt = m.State, m.Why, nullTime(m.At)
 	}
-	s.LastHour, s.LastDay = callFigures(&r.Windows[0]), callFigures(&r.Windows[1])
-	s.Days, s.Uptime = statusDays(r.Days, now, StatusDays)
+	s.LastHour, s.LastDay = callFigures(&from.Windows[0]), callFigures(&from.Windows[1])
+	s.Days, s.Uptime = statusDays(from.Days, now, StatusDays)
 	return s
 }
 
@@ -114,8 +114,11 @@ func quantile(l *account.Latency, q float64) *float64 {
 	if !ok {
 		return nil
 	}
-	return new(inMilliseconds(d))
+	return new(Milliseconds(d))
 }
+
+// Milliseconds converts d to milliseconds with microsecond precision.
+func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // statusDays returns the last limit days up to now, including days without a record, and the share
 // of their measured time in which the chain was not down.
@@ -167,7 +170,7 @@ func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 func incidentView(i *chaindb.Incident, now time.Time) IncidentView {
 	v := IncidentView{
-		ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: i.Chain, BeganAt: i.BeganAt, EndedAt: timeOf(i.EndedAt),
+		ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: i.Chain, BeganAt: i.BeganAt, EndedAt: nullTime(i.EndedAt),
 		Seconds: seconds(now.Sub(i.BeganAt)),
 	}
 	if i.Over() {
@@ -182,11 +185,11 @@ func incidentView(i *chaindb.Incident, now time.Time) IncidentView {
 // uptimeDays is the number of days over which recommendations take the uptime.
 const uptimeDays = 30
 
-// uptimes returns each chain's share of the last uptimeDays in which it was not down. Chains
+// Uptimes returns each chain's share of the last uptimeDays in which it was not down. Chains
 // without measurements are missing.
-func (h *service) uptimes(ctx context.Context) map[chain.ID]float64 {
+func (r *statusReader) Uptimes(ctx context.Context) map[chain.ID]float64 {
 	all := map[chain.ID]float64{}
-	s, err := h.status(ctx)
+	s, err := r.Status(ctx)
 	if err != nil {
 		return all // rank by the other criteria
 	}

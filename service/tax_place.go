@@ -6,6 +6,10 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
+// TaxRule is the rule for everybody (plan.VATApplies).
+const TaxRule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, " +
+	"none elsewhere."
+
 // placeNote explains to a customer why the tax country differs from the declared one, and how to
 // settle it. It returns "" if there is nothing to settle.
 func placeNote(p plan.TaxPlace) string {

@@ -113,7 +113,7 @@ const (
 
 // wrote reports whether the caller is the writer: the same user, the same key, or a key of the same
 // agent.
-func (c *Call) wrote(w *supportdb.TicketWriter) bool {
+func wrote(c *Call, w *supportdb.TicketWriter) bool {
 	switch {
 	case !c.Key.ID.IsZero():
 		return w.Key == c.Key.ID || !c.Key.Agent.IsZero() && w.Agent == c.Key.Agent
@@ -139,7 +139,7 @@ func (h *service) nameWriters(ctx context.Context, c *Call, notes []TicketNote,
 		w := writers[messages[i].Writer]
 		named := NoteWriter{Kind: WriterAnother}
 		switch {
-		case c.wrote(&w):
+		case wrote(c, &w):
 			named.Kind = WriterYou
 		case !c.manages():
 		case w.Email != "":
@@ -172,14 +172,14 @@ func (h *service) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Ti
 		return TicketDetail{}, toldOfTickets(err)
 	}
 	d := h.ticketDetail(&t, messages)
-	d.Evidence = c.evidenceFor(d.Evidence)
+	d.Evidence = evidenceFor(c, d.Evidence)
 	return d, h.nameWriters(ctx, c, d.Messages, messages)
 }
 
 func (h *service) ticketDetail(t *supportdb.Ticket, messages []supportdb.TicketMessage) TicketDetail {
 	d := TicketDetail{
 		TicketView: h.ticketView(t), Messages: make([]TicketNote, len(messages)), Evidence: t.Evidence,
-		SuggestedPaths: t.Evidence.Paths(), ResolvedAt: timeOf(t.ResolvedAt), ClosedAt: timeOf(t.ClosedAt),
+		SuggestedPaths: t.Evidence.Paths(), ResolvedAt: nullTime(t.ResolvedAt), ClosedAt: nullTime(t.ClosedAt),
 	}
 	if t.Status == ticket.Resolved {
 		closes := t.LastActivityAt.Add(ticket.CloseAfter)
@@ -226,7 +226,7 @@ func (h *service) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInp
 	if refusal != nil {
 		return TicketView{}, refusal
 	}
-	by, writer := c.author(""), c.writer()
+	by, writer := c.author(""), writerOf(c)
 	t, verdict, err := h.support.ReplyTicket(ctx, supportdb.TicketReply{
 		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Actor: by.Actor,
 		Writer: writer.Actor(), Origin: by.Origin, Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, Form: form,

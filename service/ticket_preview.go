@@ -40,7 +40,7 @@ func (h *service) runPreviewTicket(ctx context.Context, c *Call, in PreviewTicke
 	if err != nil {
 		return TicketPreview{}, err
 	}
-	return TicketPreview{Evidence: c.evidenceFor(e), Category: e.Category(), SuggestedPaths: e.Paths()}, nil
+	return TicketPreview{Evidence: evidenceFor(c, e), Category: e.Category(), SuggestedPaths: e.Paths()}, nil
 }
 
 // requestID parses a request id. An empty text is uuid.Nil.
@@ -58,7 +58,7 @@ func requestID(text string) (uuid.UUID, *fault.Error) {
 
 // evidenceFor returns the evidence as the caller may see it. Only callers who manage the account
 // see its caps.
-func (c *Call) evidenceFor(e ticket.Evidence) ticket.Evidence {
+func evidenceFor(c *Call, e ticket.Evidence) ticket.Evidence {
 	if !c.manages() {
 		e.Fences.Account.Caps = map[string]plan.Units{}
 	}

@@ -14,9 +14,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/netlimit"
-	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/supportdb"
 )
 
@@ -72,7 +70,7 @@ func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketI
 		return CreatedTicket{}, refusal
 	}
 	n := supportdb.NewTicket{
-		Writer: c.writer(), Subject: in.Subject, Message: in.Message, Category: ticket.Category(in.Category),
+		Writer: writerOf(c), Subject: in.Subject, Message: in.Message, Category: ticket.Category(in.Category),
 		Chosen: ticket.Category(in.Category), At: h.Now(),
 	}
 	request, refusal := requestID(in.RequestID)
@@ -94,7 +92,7 @@ func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketI
 	if n.Category == "" {
 		n.Category = evidence.Category()
 	}
-	n.Priority = evidence.Priority(n.Category, isPaying(&c.Account))
+	n.Priority = evidence.Priority(n.Category, c.isPaying())
 	made, joined, err := h.support.CreateTicket(ctx, n)
 	if err != nil {
 		return CreatedTicket{}, toldOfTickets(err)
@@ -103,17 +101,11 @@ func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketI
 	return CreatedTicket{TicketView: h.ticketView(&made), Joined: joined, SuggestedPaths: evidence.Paths()}, nil
 }
 
-// writer returns the caller as the author of messages to support.
-func (c *Call) writer() supportdb.Writer {
+// writerOf returns the caller as the author of messages to support.
+func writerOf(c *Call) supportdb.Writer {
 	return supportdb.Writer{
 		Account: c.Account.ID, Key: c.Key.ID, User: c.User.User, Agent: c.Key.Agent, Scope: c.scope(), Channel: c.Door,
 	}
-}
-
-// isPaying reports whether the account has a plan that is paid for.
-func isPaying(a *accountdb.Account) bool {
-	held, ok := plan.Lookup(a.Plan)
-	return a.Custom != nil || ok && (held.MonthlyPrice > 0 || held.Kind == plan.Custom)
 }
 
 func (h *service) ticketView(t *supportdb.Ticket) TicketView {

@@ -50,19 +50,19 @@ func (h *service) cacheReport(ctx context.Context, l *look) error {
 	l.series("hit_rate", "share", steps, func(s *usagedb.UsageStep) MaybeFigure {
 		return share(s.Hits, s.Hits+s.Billable-s.Computed)
 	})
-	current, err := h.currentRung(ctx, l.Call)
+	current, err := h.Prices.CurrentRung(ctx, l.Call)
 	if err != nil {
 		return err
 	}
 	// a plan that an operator set is priced like its monthly rung
-	summary := h.cacheSummary(answered, listedRung(current))
+	summary := h.Usage.SummarizeCache(answered, plan.ListedRung(current))
 	l.out.Summary.Cache = &summary
 	return nil
 }
 
-// cacheSummary sums what was answered and prices the hits at the rung current, which is empty for a
+// SummarizeCache sums what was answered and prices the hits at the rung current, which is empty for a
 // contract.
-func (h *service) cacheSummary(answered []usagedb.AnsweredUsage, current string) CacheSummary {
+func (r *usageReader) SummarizeCache(answered []usagedb.AnsweredUsage, current string) CacheSummary {
 	summary := CacheSummary{Methods: []CachedMethod{}}
 	places := map[[2]string]int{}
 	for i := range answered {
@@ -73,7 +73,7 @@ func (h *service) cacheSummary(answered []usagedb.AnsweredUsage, current string)
 		summary.Hits, summary.Misses = summary.Hits+a.Hits, summary.Misses+a.Billable
 		if !answersItself(a) {
 			summary.Avoided += a.Hits
-			summary.Saved += plan.Units(a.Hits) * h.weightOf(a)
+			summary.Saved += plan.Units(a.Hits) * r.weightOf(a)
 		}
 		at, known := places[[2]string{a.Method, a.Class}]
 		if !known { // the same method follows once per tier
@@ -107,7 +107,7 @@ func answersItself(a *usagedb.AnsweredUsage) bool {
 }
 
 // weightOf returns the cost of such a call on a cache miss.
-func (h *service) weightOf(a *usagedb.AnsweredUsage) plan.Units {
+func (r *usageReader) weightOf(a *usagedb.AnsweredUsage) plan.Units {
 	if account.Service(a.Service) == account.RPC {
 		weight := 1
 		if chain.Class(a.Class) == chain.Heavy {
@@ -115,12 +115,7 @@ func (h *service) weightOf(a *usagedb.AnsweredUsage) plan.Units {
 		}
 		return plan.Cost(weight, plan.Tier(a.Tier))
 	}
-	for _, op := range h.all {
-		if m := op.Meta(); m.Name == a.Method {
-			return m.Units
-		}
-	}
-	return 0
+	return r.units(a.Method)
 }
 
 // price prices what was saved at the account's rung.
@@ -130,12 +125,12 @@ func (s *CacheSummary) price(current string) {
 	}
 	s.Rung = current
 	var cents plan.Cents // plans without a rung cost nothing
-	for _, r := range plan.Ladder() {
-		if r.Key == current {
-			cents = r.CentsPerMillion()
+	for _, rung := range plan.Ladder() {
+		if rung.Key == current {
+			cents = rung.CentsPerMillion()
 		}
 	}
 	const million = 1_000_000
-	price, money := dollars(cents), dollars(mulDiv(int64(max(0, s.Saved)), int64(cents), million*int64(plan.Unit)))
+	price, money := dollars(cents), dollars(plan.MulDiv(int64(max(0, s.Saved)), int64(cents), million*int64(plan.Unit)))
 	s.Price, s.Money = &price, &money
 }

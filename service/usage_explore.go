@@ -77,7 +77,7 @@ func (h *service) runExploreUsage(ctx context.Context, c *Call, in ExploreUsageI
 	if err != nil {
 		return ExploredUsage{}, err
 	}
-	return keptUsage(ctx, h, c.asks("explore", in), func(ctx context.Context) (ExploredUsage, error) {
+	return Cached(ctx, h.reports, c.ReportKey("explore", in), func(ctx context.Context) (ExploredUsage, error) {
 		return h.makeExploredUsage(ctx, &look{Call: c, span: s, now: now, window: w}, in.Range)
 	})
 }
@@ -98,7 +98,7 @@ func (h *service) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageI
 	if in.KeyID == "" {
 		return w, s, nil
 	}
-	id, refusal := keyID("key_id", in.KeyID)
+	id, refusal := parseKeyID("key_id", in.KeyID)
 	if refusal != nil {
 		return w, s, refusal
 	}
@@ -139,7 +139,7 @@ func (h *service) makeExploredUsage(ctx context.Context, l *look, name string) (
 		out.Steps[i] = ExploredStep{Start: start, Partial: i == l.span.steps-1}
 	}
 	var err error
-	if out.AsOf, err = h.asOf(ctx, l.Call); err != nil { // before the figures, which may include later usage
+	if out.AsOf, err = h.Usage.AsOf(ctx, l.Call); err != nil { // before the figures, which may include later usage
 		return out, err
 	}
 	err = parallel.Do(ctx, maxParallel, // each function sets its own fields

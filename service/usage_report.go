@@ -73,20 +73,20 @@ func (h *service) runUsageReport(ctx context.Context, c *Call, in UsageReportInp
 	if in.Hours == 0 {
 		in.Hours = defaultHours
 	}
-	return keptUsage(ctx, h, c.asks("report", in), func(ctx context.Context) (UsageReport, error) {
+	return Cached(ctx, h.reports, c.ReportKey("report", in), func(ctx context.Context) (UsageReport, error) {
 		return h.makeUsageReport(ctx, c, in)
 	})
 }
 
 func (h *service) makeUsageReport(ctx context.Context, c *Call, in UsageReportInput) (UsageReport, error) {
 	now := h.Now()
-	w, scope, err := h.usageWindow(ctx, c, now.Add(-time.Duration(in.Hours)*time.Hour).UTC().Truncate(time.Hour))
+	w, scope, err := h.Usage.Window(ctx, c, now.Add(-time.Duration(in.Hours)*time.Hour).UTC().Truncate(time.Hour))
 	if err != nil {
 		return UsageReport{}, err
 	}
 	w.Chain = string(in.Chain)
 	report := UsageReport{Scope: scope, Hours: in.Hours, Chain: in.Chain, Since: w.Since}
-	if report.AsOf, err = h.asOf(ctx, c); err != nil { // before the figures, which may include later usage
+	if report.AsOf, err = h.Usage.AsOf(ctx, c); err != nil { // before the figures, which may include later usage
 		return UsageReport{}, err
 	}
 	sums, err := h.Store.ReportUsage(ctx, &w, maxEntries)

@@ -2,13 +2,10 @@ package service
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store/accountdb"
 	"github.com/chainaccess/gateway/store/usagedb"
 )
 
@@ -38,9 +35,9 @@ const (
 
 // What happens to calls when an allowance is used up.
 const (
-	thenRefused = "refused"
-	thenSlowed  = "slowed"
-	thenNothing = "nothing"
+	ThenRefused = "refused"
+	ThenSlowed  = "slowed"
+	ThenNothing = "nothing"
 )
 
 func (h *service) spendReport(ctx context.Context, l *look) error {
@@ -55,34 +52,39 @@ func (h *service) spendReport(ctx context.Context, l *look) error {
 	for i := range steps {
 		used += steps[i].Units
 	}
-	stands, err := h.loadState(ctx, l.Call)
+	state, err := h.Usage.State(ctx, l.Call)
 	if err != nil {
 		return err
 	}
-	s := stands.allowance().spend(l.Call, used, l.window.Since, l.now)
+	s := state.Spend(used, l.window.Since, l.now)
 	l.out.Summary.Spend = &s
 	return nil
 }
 
-// spend projects the usage since an instant.
-func (a *allowance) spend(c *Call, used plan.Units, since, now time.Time) SpendSummary {
+// Spend projects the usage since an instant.
+func (s *State) Spend(used plan.Units, since, now time.Time) SpendSummary {
+	return s.allowance().spend(s.Account.CreatedAt, used, since, now)
+}
+
+// spend projects the usage of an account that began at created.
+func (a *allowance) spend(created time.Time, used plan.Units, since, now time.Time) SpendSummary {
 	const day = 24 * time.Hour
 	began := since
-	if c.Account.CreatedAt.After(began) {
-		began = c.Account.CreatedAt
+	if created.After(began) {
+		began = created
 	}
 	measured := max(time.Hour, now.Sub(began)) // less is too short to project
 	s := SpendSummary{
-		Pace:        plan.Units(mulDiv(int64(max(0, used)), int64(day), int64(measured))),
+		Pace:        plan.Units(plan.MulDiv(int64(max(0, used)), int64(day), int64(measured))),
 		PeriodStart: a.start, PeriodEnd: a.end, Used: a.used, Then: a.then, Risk: LowRisk,
 	}
-	s.Projected = s.Used + plan.Units(mulDiv(int64(s.Pace), int64(max(0, a.end.Sub(a.at))), int64(day)))
+	s.Projected = s.Used + plan.Units(plan.MulDiv(int64(s.Pace), int64(max(0, a.end.Sub(a.at))), int64(day)))
 	for _, p := range a.packs {
 		s.Packs += p.Units - p.Used
 	}
 	if a.limit != account.Unlimited {
 		s.Limit = &a.limit
-		s.ExhaustsAt = timeOf(a.exhausts(s.Pace))
+		s.ExhaustsAt = nullTime(a.exhausts(s.Pace))
 		switch {
 		case s.ExhaustsAt != nil:
 			s.Risk = HighRisk
@@ -105,39 +107,31 @@ type allowance struct {
 // allowance returns the limit that the caller's usage is projected against: the day of a key that
 // has a daily allowance, otherwise the plan's allowance. For a caller who sees only a part of the
 // account it is the cap of its key, because the account's usage is not its own.
-func (s *callerState) allowance() *allowance {
+func (s *State) allowance() *allowance {
 	a := &allowance{
-		at: s.standings.At, start: s.standings.Period.Start, end: s.standings.Period.End, limit: account.Unlimited,
-		then: thenNothing,
+		at: s.States.At, start: s.States.Period.Start, end: s.States.Period.End, limit: account.Unlimited,
+		then: ThenNothing,
 	}
-	for i := range s.standings.Counters {
-		n := &s.standings.Counters[i]
+	for i := range s.States.Counters {
+		n := &s.States.Counters[i]
 		switch {
-		case s.part && n.Key == s.Key.ID && n.Service == "" && n.Day.IsZero():
-			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
-		case s.part:
+		case s.Part && n.Key == s.Key.ID && n.Service == "" && n.Day.IsZero():
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, ThenRefused
+		case s.Part:
 		case !n.Day.IsZero():
 			a.start = n.Day.UTC().Truncate(24 * time.Hour)
 			a.end = a.start.Add(24 * time.Hour)
-			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, ThenRefused
 			return a
-		case n.Source == account.SourcePlan && n.Period == s.standings.Period.Key():
-			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
-			if s.terms.Quota() == account.Unlimited {
-				a.then = thenSlowed
+		case n.Source == account.SourcePlan && n.Period == s.States.Period.Key():
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, ThenRefused
+			if s.Terms.Quota() == account.Unlimited {
+				a.then = ThenSlowed
 			}
 		}
 	}
-	a.packs = s.packs
+	a.packs = s.Packs
 	return a
-}
-
-// keys returns the caller's key, if it has one.
-func (c *Call) keys() []accountdb.Key {
-	if c.Key.ID.IsZero() {
-		return nil
-	}
-	return []accountdb.Key{c.Key}
 }
 
 // exhausts returns when the allowance and then its packs are used up at a pace in units per day. It
@@ -152,7 +146,7 @@ func (a *allowance) exhausts(pace plan.Units) time.Time {
 		}
 		lasts := until.Sub(at)
 		if pace > 0 {
-			lasts = min(lasts, time.Duration(mulDiv(int64(left), int64(day), int64(pace))))
+			lasts = min(lasts, time.Duration(plan.MulDiv(int64(left), int64(day), int64(pace))))
 		}
 		at = at.Add(lasts)
 	}
@@ -164,20 +158,4 @@ func (a *allowance) exhausts(pace plan.Units) time.Time {
 		return at.UTC().Truncate(time.Second)
 	}
 	return time.Time{}
-}
-
-// drawable returns the packs that can be drawn at a time, with their usage from the meter.
-func drawable(packs []account.Pack, counters []limits.CounterState, at time.Time) []account.Pack {
-	var left []account.Pack
-	for _, p := range packs {
-		if i := slices.IndexFunc(counters, func(s limits.CounterState) bool {
-			return s.Source == p.ID.Source()
-		}); i >= 0 {
-			p.Used = counters[i].ShouldBe
-		}
-		if at.Before(p.Expires) && p.Used < p.Units {
-			left = append(left, p)
-		}
-	}
-	return left
 }

@@ -51,7 +51,7 @@ func TestForecast_ProductsAreDividedExactlyAndBounded(t *testing.T) {
 	for _, c := range [][4]int64{
 		{7, 3, 2, 10}, {most, most, most, most}, {most, 2, 1, most}, {1 << 62, 86_400, 86_400, 1 << 62}, {0, 5, 3, 0},
 	} {
-		if got := mulDiv(c[0], c[1], c[2]); got != c[3] {
+		if got := plan.MulDiv(c[0], c[1], c[2]); got != c[3] {
 			t.Errorf("%d · %d / %d is %d, want %d", c[0], c[1], c[2], got, c[3])
 		}
 	}

@@ -69,14 +69,14 @@ type look struct {
 }
 
 func (h *service) runUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
-	ask := c.asks("stats", in).ofKey(c.Key.ID) // spend depends on the key's own allowance
-	return keptUsage(ctx, h, ask, func(ctx context.Context) (UsageStats, error) { return h.makeUsageStats(ctx, c, in) })
+	ask := c.ReportKey("stats", in).OfKey(c.Key.ID) // spend depends on the key's own allowance
+	return Cached(ctx, h.reports, ask, func(ctx context.Context) (UsageStats, error) { return h.makeUsageStats(ctx, c, in) })
 }
 
 func (h *service) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
 	now := h.Now()
 	name, s := spanOf(in.Window)
-	w, scope, err := h.usageWindow(ctx, c, s.since(now))
+	w, scope, err := h.Usage.Window(ctx, c, s.since(now))
 	if err != nil {
 		return UsageStats{}, err
 	}
@@ -84,7 +84,7 @@ func (h *service) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInpu
 		Scope: scope, Report: in.Report, Window: name, BucketSeconds: int64(s.step / time.Second),
 		Buckets: s.starts(now), Series: []StatsSeries{},
 	}
-	if stats.AsOf, err = h.asOf(ctx, c); err != nil {
+	if stats.AsOf, err = h.Usage.AsOf(ctx, c); err != nil {
 		return UsageStats{}, err
 	}
 	reports := map[string]func(context.Context, *look) error{

@@ -85,7 +85,7 @@ func (h *service) runExportUsage(ctx context.Context, c *Call, in ExploreUsageIn
 			strconv.FormatInt(l.Hits, 10), strconv.FormatInt(l.Refused(), 10))
 	}
 	return UsageTable{
-		FileName: "usage-" + in.Range + "-" + now.UTC().Format(time.DateOnly) + ".csv", Media: mediaCSV,
+		FileName: "usage-" + in.Range + "-" + now.UTC().Format(time.DateOnly) + ".csv", Media: statement.MediaType,
 		Text: table.String(),
 	}, nil
 }

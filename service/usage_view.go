@@ -1,19 +1,13 @@
 package service
 
 import (
-	"context"
-	"errors"
-	"math/bits"
 	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // Figure is a measured number in thousandths: milliseconds, units, counts or shares. It is a JSON
@@ -58,7 +52,7 @@ func share(part, whole int64) MaybeFigure {
 	if whole <= 0 {
 		return MaybeFigure{}
 	}
-	return figureOf(mulDiv(max(0, part), oneFigure, whole))
+	return figureOf(plan.MulDiv(max(0, part), oneFigure, whole))
 }
 
 // millis returns a quantile in milliseconds, or null without answered calls.
@@ -75,49 +69,6 @@ const (
 	median = 0.50
 	high   = 0.95
 )
-
-// mulDiv returns a·b/c, rounded down, for non-negative numbers. On overflow it returns the largest
-// int64.
-func mulDiv(a, b, c int64) int64 {
-	const most = 1<<63 - 1
-	over, product := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // not negative
-	if over >= uint64(c) {                            //nolint:gosec // not negative
-		return most
-	}
-	quotient, _ := bits.Div64(over, product, uint64(c)) //nolint:gosec // not negative
-	return int64(min(quotient, most))                   //nolint:gosec // bounded
-}
-
-// usageWindow returns the usage since an instant that a caller may see. An agent's key sees that of
-// all keys of its agent, an adopted key only its own.
-func (h *service) usageWindow(ctx context.Context, c *Call,
-	since time.Time,
-) (usagedb.UsageWindow, statement.Scope, error) {
-	w := usagedb.UsageWindow{Account: c.Account.ID, Since: since}
-	scope, _ := c.sees()
-	var err error
-	switch scope {
-	case statement.OfAgent:
-		w.Keys, err = h.Store.KeysOfAgent(ctx, c.Account.ID, c.Key.Agent)
-	case statement.OfKey:
-		w.Keys = []account.KeyID{c.Key.ID}
-	case statement.OfAccount:
-	}
-	return w, scope, toFault(err, "key")
-}
-
-// asOf returns the instant before which all usage of the caller's account is recorded, or nil if it
-// is unknown.
-func (h *service) asOf(ctx context.Context, c *Call) (*time.Time, error) {
-	at, err := h.Store.AccountWatermark(ctx, c.Account.ID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil //nolint:nilnil // it is not known
-	}
-	if err != nil {
-		return nil, toFault(err, "usage")
-	}
-	return &at, nil
-}
 
 // span is a look-back, divided into steps.
 type span struct {
@@ -141,6 +92,9 @@ func spanOf(name string) (string, span) {
 func (s span) since(now time.Time) time.Time {
 	return now.UTC().Truncate(s.step).Add(-time.Duration(s.steps-1) * s.step)
 }
+
+// Since returns the start of a look-back by name, as reports have it.
+func Since(window string, now time.Time) time.Time { return spans[window].since(now) }
 
 // starts returns the start of each step.
 func (s span) starts(now time.Time) []time.Time {

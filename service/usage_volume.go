@@ -49,7 +49,7 @@ func (h *service) usageVolume() *Operation[UsageVolumeInput, UsageVolume] {
 }
 
 func (h *service) runUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
-	return keptUsage(ctx, h, c.asks("volume", in), func(ctx context.Context) (UsageVolume, error) {
+	return Cached(ctx, h.reports, c.ReportKey("volume", in), func(ctx context.Context) (UsageVolume, error) {
 		return h.makeUsageVolume(ctx, c, in)
 	})
 }
@@ -57,7 +57,7 @@ func (h *service) runUsageVolume(ctx context.Context, c *Call, in UsageVolumeInp
 func (h *service) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
 	now := h.Now()
 	name, s := spanOf(in.Window)
-	w, scope, err := h.usageWindow(ctx, c, s.since(now))
+	w, scope, err := h.Usage.Window(ctx, c, s.since(now))
 	if err != nil {
 		return UsageVolume{}, err
 	}
@@ -66,7 +66,7 @@ func (h *service) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeIn
 		Scope: scope, Window: name, Chain: in.Chain, BucketSeconds: int64(s.step / time.Second),
 		Buckets: make([]VolumeBucket, s.steps),
 	}
-	if v.AsOf, err = h.asOf(ctx, c); err != nil {
+	if v.AsOf, err = h.Usage.AsOf(ctx, c); err != nil {
 		return UsageVolume{}, err
 	}
 	steps, err := h.Store.UsageSteps(ctx, &w, s.step)

@@ -107,5 +107,5 @@ func (h *service) walletsIf(on chain.ID) wallet.ChainCaller {
 	if on == "" {
 		return nil
 	}
-	return h.wallets(on)
+	return h.Toolbox.Node.Wallets(on)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 )
 
 // TermsVersion is the version of the terms of use: their date.
@@ -52,12 +53,26 @@ type Terms struct {
 // mcpPath is the path of the MCP endpoint.
 const mcpPath = "/mcp"
 
-// welcome returns the welcome of a door key without the key itself. code is zero if the key was
+// Doorways knows the ways past the limits of keys.
+type Doorways struct {
+	publicURL string
+	perCall   bool // calls can be paid without an account
+	packs     bool // packs can be bought by card
+	now       func() time.Time
+}
+
+// NewDoorways returns the doorways of a gateway. perCall reports whether calls can be paid without
+// an account, packs whether packs can be bought.
+func NewDoorways(publicURL string, perCall, packs bool, now func() time.Time) *Doorways {
+	return &Doorways{publicURL: publicURL, perCall: perCall, packs: packs, now: now}
+}
+
+// Welcome returns the welcome of a door key without the key itself. code is zero if the key was
 // adopted.
-func (h *service) welcome(prefix string, door account.Door, code account.ClaimCode) Welcome {
+func (d *Doorways) Welcome(prefix string, door account.Door, code account.ClaimCode) Welcome {
 	w := Welcome{
-		KeyPrefix: prefix, Door: door, Terms: Terms{Version: TermsVersion, URL: h.PublicURL + "/terms"},
-		Skill: h.PublicURL + "/skill.md", Doorways: h.doorways(door, code),
+		KeyPrefix: prefix, Door: door, Terms: Terms{Version: TermsVersion, URL: d.publicURL + "/terms"},
+		Skill: d.publicURL + "/skill.md", Doorways: d.For(door, code),
 	}
 	p := plan.Must(plan.Door1)
 	if door == account.DoorWallet {
@@ -72,8 +87,8 @@ func (h *service) welcome(prefix string, door account.Door, code account.ClaimCo
 	return w
 }
 
-// doorways returns the ways past a door key's limits.
-func (h *service) doorways(door account.Door, code account.ClaimCode) map[string]Doorway {
+// For returns the ways past a door key's limits.
+func (d *Doorways) For(door account.Door, code account.ClaimCode) map[string]Doorway {
 	past, until := "units_per_day", "Wait until 00:00 UTC, when the day counts anew."
 	if door == account.DoorWallet {
 		past, until = "units_per_month", "Wait until the month ends, when the allowance counts anew."
@@ -82,23 +97,23 @@ func (h *service) doorways(door account.Door, code account.ClaimCode) map[string
 		"wait": {Past: past, Do: until, Open: true},
 		"adopt": {
 			Past: past + ", requests_per_second, supply", Open: !code.IsZero(), ClaimCode: code.Reveal(),
-			At: h.PublicURL + "/agents",
+			At: d.publicURL + "/agents",
 			Do: "Give your owner the claim code. They sign in and type it there; this key then has the account's " +
 				"plan, packs and fences.",
 		},
 		"pay_per_call": {
-			Past: past + ", supply", Open: h.Terms.Open(), Do: "Pay for units in USDC, with no account.",
-			At: h.PublicURL + menuPath,
+			Past: past + ", supply", Open: d.perCall, Do: "Pay for units in USDC, with no account.",
+			At: d.publicURL + x402.MenuPath,
 		},
 		"buy_pack": {
-			Past: past + ", supply", Open: h.Stripe != nil,
-			Do: "Buy a prepaid pack, once an owner has adopted this key.", At: h.PublicURL + "/billing",
+			Past: past + ", supply", Open: d.packs,
+			Do: "Buy a prepaid pack, once an owner has adopted this key.", At: d.publicURL + "/billing",
 		},
-		"ticket": h.ticketDoorway("anything else"),
+		"ticket": d.Ticket("anything else"),
 	}
 	if door == account.DoorPublic {
 		ways["bind"] = Doorway{
-			Past: "units_per_day, keys_per_address_and_day", Open: true, At: h.PublicURL + "/keys/bind/start",
+			Past: "units_per_day, keys_per_address_and_day", Open: true, At: d.publicURL + "/keys/bind/start",
 			Do: "Bind this key to a wallet with a signature, no transaction and no gas: " +
 				plan.Must(plan.WalletBound).MonthlyQuota().String() + " units a month, and the key stays yours.",
 		}
@@ -106,23 +121,23 @@ func (h *service) doorways(door account.Door, code account.ClaimCode) map[string
 	return ways
 }
 
-// ticketDoorway returns the doorway that is always open: a ticket to support.
-func (h *service) ticketDoorway(past string) Doorway {
+// Ticket returns the doorway that is always open: a ticket to support.
+func (d *Doorways) Ticket(past string) Doorway {
 	return Doorway{
 		Past: past, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.",
-		At: h.PublicURL + mcpPath,
+		At: d.publicURL + mcpPath,
 	}
 }
 
 // anotherKey returns the doorway of making another key, for an address with some left today.
-func (h *service) anotherKey(left int64) Doorway {
+func (d *Doorways) anotherKey(left int64) Doorway {
 	return Doorway{
 		Past: "units_per_day", Do: "Make another key: this address has " + strconv.FormatInt(left, 10) + " left today.",
-		At: h.PublicURL + "/keys", Open: true,
+		At: d.publicURL + "/keys", Open: true,
 	}
 }
 
 // midnight returns the time after in, to the minute, when daily counts reset.
-func (h *service) midnight(in time.Duration) string {
-	return h.Now().UTC().Add(in).Truncate(time.Minute).Format(time.RFC3339)
+func (d *Doorways) midnight(in time.Duration) string {
+	return d.now().UTC().Add(in).Truncate(time.Minute).Format(time.RFC3339)
 }

@@ -8,11 +8,10 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store/accountdb"
-	"github.com/chainaccess/gateway/store/usagedb"
 )
 
 // WhatICanDo is the state of a caller and what it can do next (docs/interface.md, 2.4).
@@ -97,39 +96,26 @@ func (h *service) whatCanIDo() *Operation[Nothing, WhatICanDo] {
 
 // callerState holds what the parts of the response are built from.
 type callerState struct {
-	*Call
+	*State
 
-	terms     account.Terms
-	standings limits.CounterStates
-	budgets   []Budget
-	packs     []account.Pack // with units left
-	answered  []usagedb.AnsweredUsage
-	refused   []usagedb.FailureGroup // of the last recentDays, by reason
-	ladder    PriceLadder
-	drawsPack bool // whether calls beyond the plan draw from a pack, even if the caller does not see it
-	part      bool // the caller sees only its agent's or its key's usage, and no budgets and packs of the account
+	recent Recent
+	ladder PriceLadder
 }
 
-// recentDays is the look-back for refusals.
-const recentDays = 7 * 24 * time.Hour
-
 func (h *service) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatICanDo, error) {
-	s, err := h.loadState(ctx, c)
+	state, err := h.Usage.State(ctx, c)
 	if err != nil {
 		return WhatICanDo{}, err
 	}
-	recent, err := keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) {
-		return h.readRecent(ctx, c)
-	})
-	if err != nil {
+	s := &callerState{State: state}
+	if s.recent, err = h.Usage.Recent(ctx, c); err != nil {
 		return WhatICanDo{}, err
 	}
-	s.answered, s.refused = recent.answered, recent.refused
-	can := WhatICanDo{Budgets: s.budgets, AsOf: recent.asOf, Volume: recent.volume}
-	if s.ladder, err = h.ladderAt(ctx, c, can.Volume); err != nil {
+	can := WhatICanDo{Budgets: s.Budgets, AsOf: s.recent.AsOf, Volume: s.recent.Volume}
+	if s.ladder, err = h.Prices.LadderAt(ctx, c, can.Volume); err != nil {
 		return WhatICanDo{}, err
 	}
-	can.You = h.youOf(s, recent.scope)
+	can.You = h.youOf(s, s.recent.Scope)
 	can.Ladder, can.Doorways, can.Features, can.Doors = s.ladder.Rungs, h.fenceDoorways(s), h.featuresOf(s),
 		h.doorsFor(s)
 	can.Recommendation, can.BreakEven = h.recommendLane(s), breakEven(&s.ladder)
@@ -138,71 +124,11 @@ func (h *service) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatIC
 	return can, nil
 }
 
-// recentUsage is a caller's recorded usage. It is shared: callers must not modify it.
-type recentUsage struct {
-	scope    statement.Scope
-	asOf     *time.Time
-	volume   plan.Units
-	answered []usagedb.AnsweredUsage
-	refused  []usagedb.FailureGroup
-}
-
-func (h *service) readRecent(ctx context.Context, c *Call) (r recentUsage, err error) {
-	w, scope, err := h.usageWindow(ctx, c, span{24 * time.Hour, ladderDays}.since(h.Now()))
-	if err != nil {
-		return r, err
-	}
-	r.scope = scope
-	if r.asOf, err = h.asOf(ctx, c); err != nil {
-		return r, err
-	}
-	late := w
-	late.Since = h.Now().Add(-recentDays)
-	var failures usagedb.Failures
-	err = parallel.Do(ctx, maxParallel,
-		func(ctx context.Context) (err error) { r.answered, err = h.Store.AnsweredUsage(ctx, &w); return err },
-		func(ctx context.Context) (err error) {
-			failures, err = h.Store.Failures(ctx, &late, maxEntries)
-			return err
-		},
-	)
-	if err != nil {
-		return r, toFault(err, "usage")
-	}
-	for i := range r.answered {
-		r.volume += r.answered[i].Units // refused calls cost nothing
-	}
-	r.volume, r.refused = max(0, r.volume), failures.ByReason
-	return r, nil
-}
-
-// loadState reads the caller's counters from the meter.
-func (h *service) loadState(ctx context.Context, c *Call) (*callerState, error) {
-	terms, err := c.Account.Terms()
-	if err != nil {
-		return nil, err
-	}
-	scope, _ := c.sees()
-	s := &callerState{Call: c, part: scope != statement.OfAccount}
-	if s.standings, err = h.Limits.CounterStates(ctx, &c.Account, c.keys(), true); err != nil {
-		return nil, meterAway(err)
-	}
-	s.terms = terms.At(s.standings.At)
-	if s.terms.DrawsPacks() {
-		packs := drawable(c.Account.Packs, s.standings.Counters, s.standings.At)
-		if s.drawsPack = len(packs) > 0; !s.part {
-			s.packs = packs
-		}
-	}
-	s.budgets = budgetsOf(s)
-	return s, nil
-}
-
 func (h *service) youOf(s *callerState, scope statement.Scope) You {
 	rate := s.rate()
 	you := You{
-		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.terms.Plan.Key, PlanTitle: s.terms.Plan.Title,
-		Scope: scope, Manages: s.manages(), Supply: s.terms.Plan.Supply, Rate: RateOffer{
+		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.Terms.Plan.Key, PlanTitle: s.Terms.Plan.Title,
+		Scope: scope, Manages: s.manages(), Supply: s.Terms.Plan.Supply, Rate: RateOffer{
 			rate.Limit, int64(rate.Per / time.Second),
 		},
 	}
@@ -219,18 +145,26 @@ func (h *service) youOf(s *callerState, scope statement.Scope) You {
 // account, even one that does not see that budget.
 func (s *callerState) slowed() bool {
 	//nolint:gocritic // few
-	return s.terms.Quota() == account.Unlimited && slices.ContainsFunc(s.standings.Counters,
+	return s.Terms.Quota() == account.Unlimited && slices.ContainsFunc(s.States.Counters,
 		func(n limits.CounterState) bool {
-			return n.Source == account.SourcePlan && n.Period == s.standings.Period.Key() && n.ShouldBe >= n.Limit
+			return n.Source == account.SourcePlan && n.Period == s.States.Period.Key() && n.ShouldBe >= n.Limit
 		})
 }
 
 // rate returns the current rate limit, which all keys of the account share.
 func (s *callerState) rate() account.RateWindow {
 	if s.slowed() {
-		return s.terms.Plan.SoftRate
+		return s.Terms.Plan.SoftRate
 	}
-	return s.terms.Rate()
+	return s.Terms.Rate()
+}
+
+func (s *callerState) offOnAccount(service account.Service) bool {
+	return slices.Contains(s.Account.Services.Off, service)
+}
+
+func (s *callerState) offOnKey(service account.Service) bool {
+	return slices.Contains(s.Key.Services.Off, service)
 }
 
 // isOff reports whether a service is switched off for the caller, on the account or on its key.
@@ -240,8 +174,8 @@ func (s *callerState) isOff(service account.Service) bool {
 
 func (h *service) featuresOf(s *callerState) Features {
 	f := Features{
-		Premium: s.terms.Plan.Supply == plan.Premium || s.drawsPack, PaymentsLive: h.Stripe != nil,
-		Data: s.terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{
+		Premium: s.Terms.Plan.Supply == plan.Premium || s.DrawsPack, PaymentsLive: h.Stripe != nil,
+		Data: s.Terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{
 			MayClaim: s.manages(), Tool: "claim_agent_start",
 		},
 	}
@@ -278,28 +212,24 @@ func (h *service) doorsFor(s *callerState) []Door {
 			Do: "Give an agent with a wallet a key of its own, with a cap.",
 		},
 		{
-			Name: "pay_per_call", Open: open(h.Terms.Open()), At: h.PublicURL + menuPath,
+			Name: "pay_per_call", Open: open(h.Terms.Open()), At: h.PublicURL + x402.MenuPath,
 			Do: "Pay for units in USDC, without an account.",
 		},
 	}
 }
 
-// taxRule is the rule for everybody (plan.VATApplies).
-const taxRule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, " +
-	"none elsewhere."
-
 // planTax explains what is added to the prices of plans and packs. Only callers who manage the
 // account learn where it is billed.
 func (h *service) planTax(ctx context.Context, c *Call) string {
 	if !c.manages() {
-		return taxRule
+		return TaxRule
 	}
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	switch {
 	case err != nil || customer.Place().Country == "": // the rule applies in any case
-		return taxRule
+		return TaxRule
 	case plan.VATApplies(customer.Place().Country):
-		return taxRule + " This account is billed in " + customer.Place().Country + ", so it is added."
+		return TaxRule + " This account is billed in " + customer.Place().Country + ", so it is added."
 	}
-	return taxRule + " This account is billed in " + customer.Place().Country + ", so none is added."
+	return TaxRule + " This account is billed in " + customer.Place().Country + ", so none is added."
 }

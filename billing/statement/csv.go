@@ -12,6 +12,9 @@ var columns = []string{
 	"cache hits", "refusals",
 }
 
+// MediaType is the media type of tables.
+const MediaType = "text/csv; charset=utf-8; header=present"
+
 // byteOrderMark makes spreadsheets read the table as UTF-8.
 const byteOrderMark = "\ufeff"
 

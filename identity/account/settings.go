@@ -40,6 +40,15 @@ type Settings struct {
 	Caps *map[string]json.Number
 }
 
+// Number returns an amount in the form that Settings take; nil stays nil.
+func Number(n *int64) *json.Number {
+	if n == nil {
+		return nil
+	}
+	text := json.Number(strconv.FormatInt(*n, 10))
+	return &text
+}
+
 // Around are the bounds for a key's fences: those of its account.
 type Around struct {
 	// Allowance is what the account can use in a period, packs included; Unlimited for none.

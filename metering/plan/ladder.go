@@ -24,6 +24,17 @@ func (r Rung) CentsPerMillion() Cents {
 	return Cents(roundHalfUp(int64(r.total)*million, r.months*int64(r.Units/Unit)))
 }
 
+// Title returns the display name of the rung.
+func (r Rung) Title() string {
+	if item, ok := FindItem(r.Key); ok {
+		return item.Title
+	}
+	if p, ok := Lookup(r.Key); ok {
+		return p.Title
+	}
+	return "Pay per call"
+}
+
 // Cheaper reports whether a unit costs less on r than on other, exactly.
 func (r Rung) Cheaper(other Rung) bool {
 	return int64(r.total)*other.months*int64(other.Units/Unit) < int64(other.total)*r.months*int64(r.Units/Unit)
@@ -48,6 +59,15 @@ func Ladder() []Rung {
 		door1Rung(),
 		foundingRung(),
 	}
+}
+
+// ListedRung returns the rung of a plan: the monthly one if it is sold in several ways, and the
+// plan's own key if it has none.
+func ListedRung(key string) string {
+	if _, sold := FindItem(key + "_monthly"); sold {
+		return key + "_monthly"
+	}
+	return key
 }
 
 func monthly(key string) Rung {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -110,6 +111,24 @@ func (a Atomic) USDC() string {
 
 // Thousandths is a share or a factor: 1000 is one.
 type Thousandths int64
+
+// Percent returns the share in whole percent, rounded down.
+func (t Thousandths) Percent() int64 {
+	const one = 10
+	return int64(t / one)
+}
+
+// MulDiv returns a·b/c, rounded down, for non-negative numbers. On overflow it returns the largest
+// int64.
+func MulDiv(a, b, c int64) int64 {
+	const most = 1<<63 - 1
+	over, product := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // not negative
+	if over >= uint64(c) {                            //nolint:gosec // not negative
+		return most
+	}
+	quotient, _ := bits.Div64(over, product, uint64(c)) //nolint:gosec // not negative
+	return int64(min(quotient, most))                   //nolint:gosec // bounded
+}
 
 // roundHalfUp divides two non-negative numbers and rounds half up, as the interface's tables round
 // cents.

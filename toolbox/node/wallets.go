@@ -20,7 +20,13 @@ var _ wallet.ChainCaller = wallets{}
 const maxWalletAnswer = 256 << 10
 
 // Wallets returns the caller with which signatures of an EVM chain's contract wallets are verified.
-func (r *Reader) Wallets(on chain.ID) wallet.ChainCaller { return wallets{r, on} }
+// A nil Reader returns nil, with which no contract wallet is verified.
+func (r *Reader) Wallets(on chain.ID) wallet.ChainCaller {
+	if r == nil {
+		return nil
+	}
+	return wallets{r, on}
+}
 
 // Call implements wallet.ChainCaller.
 func (w wallets) Call(ctx context.Context, msg wallet.CallMsg) ([]byte, error) {

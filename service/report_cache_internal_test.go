@@ -14,32 +14,33 @@ import (
 func TestUsageCache_AnswerIsMadeOnceInTenSeconds(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
-	h := &service{Options: Options{Now: func() time.Time { return now }}, usageKept: newUsageKept()}
+	reports := NewReportCache(func() time.Time { return now })
 	c := &Call{Account: accountdb.Account{ID: account.NewID()}, Key: accountdb.Key{ID: account.NewKeyID()}}
+	type input struct{ hours int }
 	reads := 0
-	ask := func(of usageAsk) int {
-		n, err := keptUsage(t.Context(), h, of, func(context.Context) (int, error) { reads++; return reads, nil })
+	ask := func(of ReportKey) int {
+		n, err := Cached(t.Context(), reports, of, func(context.Context) (int, error) { reads++; return reads, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	first := c.asks("report", UsageReportInput{Hours: 7})
+	first := c.ReportKey("report", input{hours: 7})
 	if a, b := ask(first), ask(first); a != 1 || b != 1 {
 		t.Errorf("asked twice it is read as %d and %d", a, b)
 	}
 	agent, stranger := *c, *c
 	agent.Key.Agent, stranger.Account.ID = account.NewAgentID(), account.NewID()
-	for n, other := range []usageAsk{
-		agent.asks("report", UsageReportInput{Hours: 7}), stranger.asks("report", UsageReportInput{Hours: 7}),
-		c.asks("report", UsageReportInput{Hours: 8}), c.asks("volume", UsageReportInput{Hours: 7}),
-		first.ofKey(c.Key.ID), first.ofKey(account.NewKeyID()),
+	for n, other := range []ReportKey{
+		agent.ReportKey("report", input{hours: 7}), stranger.ReportKey("report", input{hours: 7}),
+		c.ReportKey("report", input{hours: 8}), c.ReportKey("volume", input{hours: 7}),
+		first.OfKey(c.Key.ID), first.OfKey(account.NewKeyID()),
 	} {
 		if got := ask(other); got != n+2 {
 			t.Errorf("%+v shares the answer of another", other)
 		}
 	}
-	now = now.Add(usageKeptFor - 1)
+	now = now.Add(ReportTTL - 1)
 	if got := ask(first); got != 1 {
 		t.Errorf("just before ten seconds it is read again: %d", got)
 	}
@@ -47,10 +48,10 @@ func TestUsageCache_AnswerIsMadeOnceInTenSeconds(t *testing.T) {
 	if got := ask(first); got != 8 {
 		t.Errorf("after ten seconds it is still %d", got)
 	}
-	for range 2 * usageKeptMost {
-		ask(first.ofKey(account.NewKeyID()))
+	for range 2 * maxReports {
+		ask(first.OfKey(account.NewKeyID()))
 	}
-	if n := h.usageKept.Len(); n != usageKeptMost {
+	if n := reports.reports.Len(); n != maxReports {
 		t.Errorf("%d answers are kept", n)
 	}
 }
@@ -59,14 +60,14 @@ func TestUsageCache_AnswerIsMadeOnceInTenSeconds(t *testing.T) {
 func TestUsageCache_AnotherScopeIsAnotherEntry(t *testing.T) {
 	t.Parallel()
 	of, agent := account.NewID(), account.NewAgentID()
-	ask := func(kind accountdb.AccountKind, door account.Door, agent account.AgentID) usageAsk {
+	ask := func(kind accountdb.AccountKind, door account.Door, agent account.AgentID) ReportKey {
 		c := &Call{Account: accountdb.Account{ID: of, Kind: kind}, Key: accountdb.Key{
 			ID: account.NewKeyID(), Door: door, Agent: agent,
 		}}
-		return c.asks("report", nil)
+		return c.ReportKey("report", nil)
 	}
 	user := &Call{Account: accountdb.Account{ID: of, Kind: accountdb.KindOwner}}
-	all := user.asks("report", nil)
+	all := user.ReportKey("report", nil)
 	for what, c := range map[string]struct {
 		kind  accountdb.AccountKind
 		door  account.Door
@@ -90,21 +91,21 @@ func TestUsageCache_AnotherScopeIsAnotherEntry(t *testing.T) {
 
 func TestUsageCache_ConcurrentReadersShareOneRead(t *testing.T) {
 	t.Parallel()
-	h := &service{Options: Options{Now: time.Now}, usageKept: newUsageKept()}
+	reports := NewReportCache(time.Now)
 	const askers = 8
 	failure := errors.New("away")
 	reads, begun := 0, make(chan struct{})
 	read := func(context.Context) (int, error) {
 		reads++ // the race detector reports a second concurrent read
 		close(begun)
-		for h.usageFlights.Followed() < askers-1 {
+		for reports.flights.Followed() < askers-1 {
 			time.Sleep(time.Millisecond)
 		}
 		return 0, failure
 	}
 	var all sync.WaitGroup
 	ask := func() {
-		if _, err := keptUsage(t.Context(), h, usageAsk{what: "x"}, read); !errors.Is(err, failure) {
+		if _, err := Cached(t.Context(), reports, ReportKey{Name: "x"}, read); !errors.Is(err, failure) {
 			t.Errorf("it fails with %v", err)
 		}
 	}
@@ -117,7 +118,7 @@ func TestUsageCache_ConcurrentReadersShareOneRead(t *testing.T) {
 	if reads != 1 {
 		t.Errorf("%d reads", reads)
 	}
-	if n, err := keptUsage(t.Context(), h, usageAsk{what: "x"}, func(context.Context) (int, error) {
+	if n, err := Cached(t.Context(), reports, ReportKey{Name: "x"}, func(context.Context) (int, error) {
 		return 3, nil
 	}); n != 3 || err != nil {
 		t.Errorf("a failure is kept: %d, %v", n, err)
