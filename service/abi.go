@@ -48,6 +48,6 @@ func (h *service) runGetABI(ctx context.Context, c *Call, in ABIInput) (contract
 		return contracts.ABI{}, err
 	}
 	found, kept, err := h.Toolbox.Contracts.ABI(ctx, in.Chain, address)
-	c.keep(kept)
+	c.Keep(kept)
 	return found, err
 }

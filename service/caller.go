@@ -66,8 +66,8 @@ type Call struct {
 	kept    time.Duration // how long the response of a metered operation is cached
 }
 
-// keep overrides how long the response is cached; 0 disables caching.
-func (c *Call) keep(d time.Duration) { c.kept = d }
+// Keep overrides how long the response is cached; 0 disables caching.
+func (c *Call) Keep(d time.Duration) { c.kept = d }
 
 // author returns the author of changes for the audit log. It limits changes to the caller's
 // account.

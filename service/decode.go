@@ -67,6 +67,6 @@ func (h *service) runDecodeCalldata(ctx context.Context, c *Call, in DecodeInput
 		return contracts.Decoded{}, err
 	}
 	decoded, kept, err := h.Toolbox.Contracts.Decode(ctx, in.Chain, address, data)
-	c.keep(kept)
+	c.Keep(kept)
 	return decoded, err
 }

@@ -111,22 +111,3 @@ func TestDecodeArgs_LeavesStructsThatReadThemselvesToJSON(t *testing.T) {
 		}
 	}
 }
-
-// Metered operations are called often, so their input must use the decoder.
-func TestDecodeArgs_MeteredInputsAreFlat(t *testing.T) {
-	t.Parallel()
-	metered := 0
-	for _, c := range New(Options{}).All() {
-		if meta := c.Meta(); meta.Metered() {
-			metered++
-			if f, ok := c.(interface{ isFlat() bool }); !ok || !f.isFlat() {
-				t.Errorf("the input of %s goes through JSON", meta.Name)
-			}
-		}
-	}
-	if metered == 0 {
-		t.Error("nothing is metered")
-	}
-}
-
-func (o *Operation[In, Out]) isFlat() bool { return o.fill != nil }

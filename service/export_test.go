@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -44,8 +43,8 @@ func (c *Registry) Try(meta Meta,
 	return define(c.house, meta, run)
 }
 
-// Keep calls keep.
-func (c *Call) Keep(seconds int) { c.keep(time.Duration(seconds) * time.Second) }
+// IsFlat reports whether the input is decoded without JSON.
+func (o *Operation[In, Out]) IsFlat() bool { return o.fill != nil }
 
 // SharedRedeems returns how many redeems waited for another one of the same payer.
 func (c *Registry) SharedRedeems() uint64 { return c.house.payers.Followed() }

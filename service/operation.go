@@ -118,6 +118,9 @@ func (a Answer) MarshalJSON() ([]byte, error) {
 // Args returns the arguments of a call by name, as JSON values.
 type Args func() (map[string]any, *fault.Error)
 
+// Nothing is an empty input or output.
+type Nothing struct{}
+
 // Operation is an operation with its types.
 type Operation[In, Out any] struct {
 	meta   Meta

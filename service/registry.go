@@ -30,7 +30,6 @@ import (
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/ens"
-	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/toolbox/offline"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -72,17 +71,6 @@ type Options struct {
 	Latencies *meter.Latencies  // nil: latencies are not measured
 	Refunds   *telemetry.Calls  // nil: refunds are not counted
 	Tracer    *telemetry.Tracer // nil: nothing is traced
-}
-
-// Toolbox holds the sources of metered operations.
-type Toolbox struct {
-	Node         *node.Reader
-	Gas          *toolbox.GasOracle
-	Transactions *toolbox.TxTracker
-	Prices       *toolbox.PriceReader
-	ENS          *ens.Names
-	Ledger       *toolbox.Ledger
-	Contracts    *contracts.Service
 }
 
 // service is shared by all operations.

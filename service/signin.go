@@ -52,9 +52,6 @@ type Entered struct {
 	ReturnTo     string `json:"return_to,omitempty" doc:"local path to come back to"`
 }
 
-// Nothing is an empty input or output.
-type Nothing struct{}
-
 // CurrentSession is the user, the account and the role of a session.
 type CurrentSession struct {
 	SessionID    string         `json:"session_id" format:"uuid"`

@@ -51,16 +51,16 @@ func TestUsagePeriod_FromNoonHasNothingOfTheMorning(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	usage := must[service.UsageByDay](t)(b.UsageByDay.Invoke(b.ctx, b.ann, service.UsageByDayInput{}))
+	shown := must[service.UsageByDay](t)(b.UsageByDay.Invoke(b.ctx, b.ann, service.UsageByDayInput{}))
 	var bars plan.Units
-	for _, d := range usage.Days {
+	for _, d := range shown.Days {
 		bars += d.Standard + d.Heavy + d.Other
 	}
-	if d := usage.Days[0]; d.Day != period || d.Requests != 7 || d.Standard != 5*plan.Unit || d.Refused != 2 {
+	if d := shown.Days[0]; d.Day != period || d.Requests != 7 || d.Standard != 5*plan.Unit || d.Refused != 2 {
 		t.Errorf("the first day is %+v", d)
 	}
-	if !usage.PeriodStart.Equal(began) || bars != 12*plan.Unit || usage.Used != bars {
-		t.Errorf("since %s the counter has %s and the bars add up to %s", usage.PeriodStart, usage.Used, bars)
+	if !shown.PeriodStart.Equal(began) || bars != 12*plan.Unit || shown.Used != bars {
+		t.Errorf("since %s the counter has %s and the bars add up to %s", shown.PeriodStart, shown.Used, bars)
 	}
 	for _, in := range []service.ExploreUsageInput{{}, {KeyID: b.keyID.String()}, {Chain: "eth_mainnet"}} {
 		in.Range = "period"
