@@ -7,14 +7,14 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // Agents serves the agents' routes: the endpoint of the Model Context Protocol, and the paths of
 // its retired HTTP+SSE transport, which are refused.
 type Agents interface {
 	// Serve answers r. It calls note for refusals that no call record covers.
-	Serve(w http.ResponseWriter, r *http.Request, caller *service.Caller, note func(*fault.Error))
+	Serve(w http.ResponseWriter, r *http.Request, caller *operation.Caller, note func(*fault.Error))
 }
 
 // unhurried writes long answers in pieces, as the relay does. An answer may take long, as long as
@@ -43,7 +43,7 @@ func (s *server) routeAgents(engine *gin.Engine) {
 	}
 	handle := func(c *gin.Context) {
 		caller := s.caller(c)
-		caller.Door = service.DoorMCP
+		caller.Door = operation.DoorMCP
 		s.Agents.Serve(unhurried{c.Writer, s.client(c)}, c.Request, caller, func(f *fault.Error) { s.noteFault(c, f) })
 	}
 	for _, path := range []string{agentsPrefix, agentsPrefix + "/sse", agentsPrefix + "/messages"} {

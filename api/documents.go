@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/openapi"
 	"github.com/chainaccess/gateway/api/internal/pages"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // Media types of the documents.
@@ -347,8 +347,8 @@ func (r rendering) page(facts func() (pages.Facts, error)) (*page, error) {
 }
 
 // toolsOf lists the metered operations that have a route.
-func toolsOf(all []service.Definition) []service.Meta {
-	var metas []service.Meta
+func toolsOf(all []operation.Definition) []operation.Meta {
+	var metas []operation.Meta
 	for _, c := range all {
 		if m := c.Meta(); m.Metered() && m.Route.Path != "" {
 			metas = append(metas, m)

@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -245,10 +245,10 @@ func TestAgentGuide_StatesTheFiguresInForce(t *testing.T) {
 		"next_door", "X-PAYMENT", "https://gateway.example/x402/redeem", plan.Must(plan.Door1).DailyQuota().Grouped() +
 			" a UTC day",
 		plan.Must(plan.WalletBound).MonthlyQuota().Grouped() + " a calendar month",
-		fmt.Sprintf("gets %d keys a UTC day", service.KeysPerDay), fmt.Sprintf("1 to %d requests", relay.MaxBatch),
+		fmt.Sprintf("gets %d keys a UTC day", keys.KeysPerDay), fmt.Sprintf("1 to %d requests", relay.MaxBatch),
 		fmt.Sprintf("takes up to %d blocks a call, `eth_feeHistory` up to %d", chain.MaxLogBlocks, chain.MaxFeeBlocks),
 		fmt.Sprintf("more than %d blocks below the head", chain.StateDepth),
-		fmt.Sprintf("%d blocks below the head", chain.FinalDepth), "version " + service.TermsVersion,
+		fmt.Sprintf("%d blocks below the head", chain.FinalDepth), "version " + keys.TermsVersion,
 		"contact@example.org", "5 requests a second",
 	}
 	for _, tier := range plan.Tiers() {
@@ -315,7 +315,7 @@ func TestTerms_CarryTheirVersionAndWhatIsStored(t *testing.T) {
 	g := apitest.Setup(t)
 	page := read(g, "/terms").Body
 	for _, text := range []string{
-		"Version " + service.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(),
+		"Version " + keys.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(),
 		"without warranty", fmt.Sprintf("Kept for %d days", workflows.PartitionInput().KeepCallDays),
 		fmt.Sprintf("valid for %d months", plan.PackMonths),
 	} {

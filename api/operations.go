@@ -15,7 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // maxArguments is the default bound in bytes of an operation's body, which holds names, addresses
@@ -24,7 +24,7 @@ const maxArguments = 64 << 10
 
 // routeOperations registers a handler for each operation that has a route.
 func (s *server) routeOperations(engine *gin.Engine) {
-	tables := map[string]service.Definition{}
+	tables := map[string]operation.Definition{}
 	for _, c := range s.Capabilities.All() {
 		if path, ok := strings.CutSuffix(c.Meta().Route.Path, asCSV); ok {
 			tables[path] = c
@@ -75,7 +75,7 @@ func besides(suffix string, with, without gin.HandlerFunc) gin.HandlerFunc {
 
 // operation returns the handler of an operation. It collects the caller and the arguments, and
 // renders the answer.
-func (s *server) operation(op service.Definition) gin.HandlerFunc {
+func (s *server) operation(op operation.Definition) gin.HandlerFunc {
 	status := op.Meta().Route.Status
 	return func(c *gin.Context) {
 		h := c.Writer.Header()
@@ -121,10 +121,10 @@ type document interface {
 var noStoreValue = []string{"no-store"}
 
 // caller describes the sender of the request.
-func (s *server) caller(c *gin.Context) *service.Caller {
+func (s *server) caller(c *gin.Context) *operation.Caller {
 	network := clientNetwork(c.Request, s.TrustedProxies)
-	return &service.Caller{
-		Door: service.DoorAPI, RequestID: requestID(c), Network: network, Bearer: bearer(c.Request),
+	return &operation.Caller{
+		Door: operation.DoorAPI, RequestID: requestID(c), Network: network, Bearer: bearer(c.Request),
 		UnreadKey: func() bool { return unreadKey(c.Request) },
 		Browser:   c.Request.UserAgent(),
 		Country:   func() string { return s.Locator.Country(c.Request.Header, network) },
@@ -133,7 +133,7 @@ func (s *server) caller(c *gin.Context) *service.Caller {
 
 // arguments collects the arguments from the path and from the query of a GET, or the body of any
 // other method.
-func arguments(c *gin.Context, op service.Definition) (map[string]any, *fault.Error) {
+func arguments(c *gin.Context, op operation.Definition) (map[string]any, *fault.Error) {
 	args := map[string]any{}
 	if c.Request.Method == http.MethodGet {
 		if refusal := queryArguments(c, op.Input(), args); refusal != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // routeRPC registers the relay's paths, each with and without a slash at its end. A redirect from
@@ -107,7 +107,7 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 	body, unread := s.readBody(c.Request, buffer)
 	on, ok := s.Pool.Chain(chain.ID(c.Param("chain")))
 	if !ok {
-		return body, service.UnknownChain(c.Param("chain"), s.Links)
+		return body, operation.UnknownChain(c.Param("chain"), s.Links)
 	}
 	e.Chain = on
 	asked := c.Request.Header.Get("X-Route-Tier")

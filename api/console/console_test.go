@@ -15,7 +15,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // routesOf lists the routes that take a method, with ids filled in.
@@ -381,8 +382,10 @@ func TestSession_ExpiredLeadsToTheSignIn(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, register)
 	over := h.Calls()
-	over.ShowSession = func(context.Context, *service.Caller, service.Nothing) (service.CurrentSession, *fault.Error) {
-		return service.CurrentSession{}, fault.New(fault.KeyInvalid, "")
+	over.ShowSession = func(context.Context, *operation.Caller, operation.Nothing) (accounts.CurrentSession,
+		*fault.Error,
+	) {
+		return accounts.CurrentSession{}, fault.New(fault.KeyInvalid, "")
 	}
 	b.Pages.Calls = over
 	if got := b.Get("/keys"); got.Header.Get("Location") != "/sign-in?next=%2Fkeys" {

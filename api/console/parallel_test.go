@@ -9,13 +9,13 @@ import (
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // met returns a call that answers only once other calls have begun as well.
 func met[In, Out any](t *testing.T, begun chan struct{}, run site.Call[In, Out]) site.Call[In, Out] {
 	t.Helper()
-	return func(ctx context.Context, c *service.Caller, in In) (Out, *fault.Error) {
+	return func(ctx context.Context, c *operation.Caller, in In) (Out, *fault.Error) {
 		select {
 		case begun <- struct{}{}:
 		case <-begun:

@@ -12,29 +12,29 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 func TestTicket_SaysWhoWroteEachMessage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		writer         *service.NoteWriter
+		writer         *tickets.NoteWriter
 		customer, desk string
 	}{
-		{&service.NoteWriter{Kind: service.WriterYou}, "You", "The customer"},
+		{&tickets.NoteWriter{Kind: tickets.WriterYou}, "You", "The customer"},
 		{
-			&service.NoteWriter{Kind: service.WriterMember, Name: "bob@buyer.example"}, "bob@buyer.example",
+			&tickets.NoteWriter{Kind: tickets.WriterMember, Name: "bob@buyer.example"}, "bob@buyer.example",
 			"The customer, bob@buyer.example",
 		},
 		{
-			&service.NoteWriter{Kind: service.WriterKey, Name: "cag_aHCrXoRO"}, "Key cag_aHCrXoRO…",
+			&tickets.NoteWriter{Kind: tickets.WriterKey, Name: "cag_aHCrXoRO"}, "Key cag_aHCrXoRO…",
 			"The customer, Key cag_aHCrXoRO…",
 		},
 		{
-			&service.NoteWriter{Kind: service.WriterAgent, Name: "Support</bdi><b>"}, "Agent Support</bdi><b>",
+			&tickets.NoteWriter{Kind: tickets.WriterAgent, Name: "Support</bdi><b>"}, "Agent Support</bdi><b>",
 			"The customer, Agent Support</bdi><b>",
 		},
-		{&service.NoteWriter{Kind: service.WriterAnother}, "Another member", "The customer"},
+		{&tickets.NoteWriter{Kind: tickets.WriterAnother}, "Another member", "The customer"},
 		{nil, "The account", "The customer"},
 	} {
 		h := consoletest.NewOperations()

@@ -7,14 +7,14 @@ import (
 	"github.com/chainaccess/gateway/internal/assets"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // exchange is one message and its answer.
 type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
-	caller *service.Caller
+	caller *operation.Caller
 	note   func(*fault.Error)
 	id     []byte // the client's id, byte for byte; nil when there is none
 }

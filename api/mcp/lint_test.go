@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 func testTools(t *testing.T) []*tool {
@@ -133,7 +134,7 @@ func TestTools_HintsAreThoseOfTheCapabilities(t *testing.T) {
 		for _, w := range tool.ways {
 			m := w.of.Meta()
 			reads = reads && (m.Reads || m.Metered())
-			if keyFree := m.Access == service.Everybody && !m.Metered(); keyFree != tool.keyFree {
+			if keyFree := m.Access == operation.Everybody && !m.Metered(); keyFree != tool.keyFree {
 				t.Errorf("%s: key-free is %v, but %s is not", tool.name, tool.keyFree, m.Name)
 			}
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // Path is the endpoint.
@@ -87,7 +88,7 @@ func (d *Door) Tools() []Tool { return slices.Clone(d.listed) }
 // Serve answers a request of the endpoint or of a closed path. The request id must already be set
 // in the response headers. Serve calls note for refusals that no call record covers, for the log
 // and the metrics.
-func (d *Door) Serve(w http.ResponseWriter, r *http.Request, caller *service.Caller, note func(*fault.Error)) {
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, caller *operation.Caller, note func(*fault.Error)) {
 	x := &exchange{w: w, r: r, caller: caller, note: note}
 	body, refusal := d.accept(w, r)
 	if refusal != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // maxAnswer limits the answer of rpc_call, in bytes: it is held in memory more than once, is sent
@@ -92,7 +92,7 @@ func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Reque
 	}
 	var known bool
 	if e.Chain, known = d.Pool.Chain(chain.ID(on)); !known {
-		return req, service.UnknownChain(on, d.Links)
+		return req, operation.UnknownChain(on, d.Links)
 	}
 	if e.Tier, known = plan.ParseTier(tier); !known {
 		return req, wrongField("tier", "takes cheap, balanced or fast")

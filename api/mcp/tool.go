@@ -10,7 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // tool is a tool of the MCP server: a description of one operation, or of several of which an
@@ -64,14 +64,14 @@ const (
 
 // way is an operation that a tool may run.
 type way struct {
-	of   service.Definition
+	of   operation.Definition
 	when string // the selector's value; "" without a selector or for its absence
 	// names maps the tool's parameters to the operation's names where they differ.
 	names map[string]string
 }
 
 // one returns the ways of a tool that has one operation.
-func one(c service.Definition) []way { return []way{{of: c}} }
+func one(c operation.Definition) []way { return []way{{of: c}} }
 
 // choose returns the way that the arguments select. When the selector is invalid, it returns the
 // first way and an error, which is reported only once the operation has identified the caller.

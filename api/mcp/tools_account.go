@@ -1,6 +1,8 @@
 package mcp
 
-import "github.com/chainaccess/gateway/service"
+import (
+	"github.com/chainaccess/gateway/service"
+)
 
 // accountTools are the tools that manage an account.
 func accountTools(c *service.Registry) []*tool {

@@ -1,6 +1,8 @@
 package mcp
 
-import "github.com/chainaccess/gateway/service"
+import (
+	"github.com/chainaccess/gateway/service"
+)
 
 type recommendInput struct {
 	What       string   `json:"what" enum:"chain,route" doc:"chain ranks chains, with family, candidates and prefer; route chooses the tier of a call, with chain, method and need"`

@@ -1,6 +1,8 @@
 package mcp
 
-import "github.com/chainaccess/gateway/service"
+import (
+	"github.com/chainaccess/gateway/service"
+)
 
 // doorTools are the tools that get a key, bind it to a wallet and let a person adopt it.
 func doorTools(c *service.Registry) []*tool { return append(keyDoorTools(c), agentDoorTools(c)...) }

@@ -1,6 +1,8 @@
 package mcp
 
-import "github.com/chainaccess/gateway/service"
+import (
+	"github.com/chainaccess/gateway/service"
+)
 
 // keyTools are the tools that manage the keys of an account.
 func keyTools(c *service.Registry) []*tool {

@@ -1,6 +1,8 @@
 package mcp
 
-import "github.com/chainaccess/gateway/service"
+import (
+	"github.com/chainaccess/gateway/service"
+)
 
 type convertInput struct {
 	Op       string `json:"op" enum:"checksum,convert,selector,keccak" doc:"checksum: an address in the capitals of EIP-55; convert: an amount between units of ether; selector: of a signature; keccak: Keccak-256 of a text"`

@@ -1,6 +1,8 @@
 package mcp
 
-import "github.com/chainaccess/gateway/service"
+import (
+	"github.com/chainaccess/gateway/service"
+)
 
 type ticketsInput struct {
 	Action    string `json:"action" enum:"create,list,get,reply" doc:"create files a ticket, list shows yours, get reads one with its messages and evidence, reply adds to one, resolves or reopens it"`

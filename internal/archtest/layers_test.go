@@ -31,15 +31,23 @@ var (
 		"payments/settlement", "payments/stock", "billing/statement", "messaging/alerts", "messaging/support",
 		"activities", "workflows",
 	}
+	// abilities are the operations, by noun; service is the registry of all.
+	abilities = []string{
+		"service/operation", "service/accounts", "service/agents", "service/keys", "service/payments",
+		"service/statements", "service/tools", "service/billing", "service/usage", "service/status", "service/tickets",
+		"service/advice", "service",
+	}
 	doors = []string{"api", "api/mcp", "api/console/site", "api/console", "worker"}
 	// What the sections of the console share, and the sections, which never import each other.
-	pages    = []string{"service", "api/console/paths", "api/console/view", "api/console/tickets", "api/console/site"}
+	pages = join(abilities, []string{
+		"api/console/paths", "api/console/view", "api/console/tickets", "api/console/site",
+	})
 	sections = []string{
 		"api/console/home", "api/console/toolbox", "api/console/public", "api/console/signin", "api/console/usage",
 		"api/console/keys", "api/console/support", "api/console/staff", "api/console/billing", "api/console/settings",
 	}
-	serving = join(words, outside, flows, doors, []string{
-		"service", "internal/assets", "migrations", "cmd/internal/connect", "cmd/internal/listen",
+	serving = join(words, outside, flows, abilities, doors, []string{
+		"internal/assets", "migrations", "cmd/internal/connect", "cmd/internal/listen",
 		"cmd/internal/sideport", "cmd/internal/operator", "cmd/internal/wire",
 	})
 )
@@ -112,15 +120,50 @@ var layers = []rule{
 	{"workflows", join(words, []string{"activities"})},
 	// The operations, and the transports that serve them. The relay's route and the keys' route are
 	// not operations yet, so api still imports what they need.
-	{"service", join(words, outside, flows)},
-	{"api", join(words, outside, []string{"metering/limits", "relay", "service", "payments/stock", "internal/assets"})},
+	{"service/operation", join(words, outside, []string{
+		"metering/limits", "metering/admission", "relay", "identity/people", "billing/statement",
+	})},
+	{"service/accounts", join(words, []string{"store", "identity/people", "service/operation"})},
+	{"service/agents", join(words, []string{
+		"store", "metering/limits", "toolbox/node", "activities", "workflows", "service/operation",
+	})},
+	{"service/keys", join(words, []string{
+		"store", "metering/limits", "workflows", "service/operation", "service/agents",
+	})},
+	{"service/payments", join(words, []string{
+		"store", "relay/upstream", "relay/cache", "metering/limits", "payments/settlement", "activities", "workflows",
+		"service/operation",
+	})},
+	{"service/statements", join(words, []string{"store", "billing/statement", "service/operation"})},
+	{"service/tools", join(words, []string{
+		"toolbox", "toolbox/node", "toolbox/ens", "toolbox/contracts", "service/operation",
+	})},
+	{"service/billing", join(words, []string{
+		"store", "billing", "metering/limits", "activities", "workflows", "service/operation",
+	})},
+	{"service/usage", join(words, []string{
+		"store", "metering/limits", "billing/statement", "service/operation", "service/billing",
+	})},
+	{"service/status", join(words, []string{"store", "relay/upstream", "service/operation"})},
+	{"service/tickets", join(words, []string{
+		"store", "relay/upstream", "messaging/outbox", "messaging/support", "activities", "workflows",
+		"service/operation", "service/usage",
+	})},
+	{"service/advice", join(words, []string{
+		"store", "billing", "relay/upstream", "metering/limits", "billing/statement", "service/operation",
+		"service/keys", "service/billing", "service/status", "service/usage",
+	})},
+	{"service", join(words, outside, flows, abilities)},
+	{"api", join(words, outside, abilities, []string{
+		"metering/limits", "relay", "payments/stock", "internal/assets",
+	})},
 	{"api/http1", nil},
-	{"api/mcp", join(words, []string{"metering/limits", "relay/upstream", "relay", "service", "internal/assets"})},
+	{"api/mcp", join(words, abilities, []string{"metering/limits", "relay/upstream", "relay", "internal/assets"})},
 	{"api/console/paths", nil},
-	{"api/console/view", join(words, []string{"service", "internal/assets", "api/console/paths"})},
-	{"api/console/tickets", join(words, []string{"service", "api/console/paths", "api/console/view"})},
-	{"api/console/site", join(words, []string{
-		"billing/statement", "service", "internal/assets", "api/console/paths", "api/console/view",
+	{"api/console/view", join(words, abilities, []string{"internal/assets", "api/console/paths"})},
+	{"api/console/tickets", join(words, abilities, []string{"api/console/paths", "api/console/view"})},
+	{"api/console/site", join(words, abilities, []string{
+		"billing/statement", "internal/assets", "api/console/paths", "api/console/view",
 	})},
 	{"api/console/internal/consoletest", join(words, pages, []string{"billing/statement"})},
 	{"api/console/home", join(words, pages)},
@@ -143,8 +186,8 @@ var layers = []rule{
 	{"cmd/internal/listen", []string{"internal/config", "internal/telemetry", "metering/netlimit", "api/http1"}},
 	{"cmd/internal/sideport", []string{"internal/telemetry", "relay/upstream"}},
 	{"cmd/internal/operator", join(words, outside, flows, []string{"migrations", "cmd/internal/connect"})},
-	{"cmd/internal/wire", join(words, outside, flows, doors, []string{
-		"api/http1", "service", "internal/egress", "cmd/internal/connect", "cmd/internal/listen",
+	{"cmd/internal/wire", join(words, outside, flows, abilities, doors, []string{
+		"api/http1", "internal/egress", "cmd/internal/connect", "cmd/internal/listen",
 		"cmd/internal/sideport",
 	})},
 	{"cmd/gateway", serving},
@@ -153,8 +196,11 @@ var layers = []rule{
 	{"internal/bench", join(serving, []string{"internal/sandbox", "internal/devstack"})},
 	{"test/chaos", nil},
 	{"internal/testkit", []string{"internal/devstack", "migrations"}},
-	{"api/internal/apitest", join(words, outside, flows, doors, []string{
-		"api/http1", "service", "internal/egress", "internal/testkit",
+	{"api/internal/apitest", join(words, outside, flows, abilities, doors, []string{
+		"api/http1", "internal/egress", "internal/testkit",
+	})},
+	{"service/internal/servicetest", join(words, outside, flows, abilities, []string{
+		"internal/sandbox", "internal/testkit",
 	})},
 	{"store/internal/storetest", []string{"identity/account", "metering/plan", "store", "internal/testkit"}},
 	{"internal/archtest", nil},
@@ -315,6 +361,10 @@ func TestLayers_RulesFindViolations(t *testing.T) {
 			"internal/config imports internal/fault",
 		},
 		{listed{name: "api", imports: []string{module + "/internal/testkit"}}, "api imports internal/testkit"},
+		{
+			listed{name: "service/keys", imports: []string{module + "/service/billing"}},
+			"service/keys imports service/billing",
+		},
 		{
 			listed{name: "cmd/gateway", deps: []string{"github.com/ethereum/go-ethereum/node"}},
 			"reaches github.com/ethereum/go-ethereum/node",

@@ -11,7 +11,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/billing"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // invoicesShown is the number of invoices on a page of the list.
@@ -19,13 +20,13 @@ const invoicesShown = 12
 
 // showBilling shows what the account pays, its means of payment, and what it can buy.
 func showBilling(v *site.Request) error {
-	var now service.BillingStatus
-	var ladder service.PriceLadder
-	var invoices service.InvoiceList
-	in := service.ListInvoicesInput{Limit: invoicesShown, Before: v.R.URL.Query().Get("invoices_before")}
+	var now billing.BillingStatus
+	var ladder billing.PriceLadder
+	var invoices billing.InvoiceList
+	in := billing.ListInvoicesInput{Limit: invoicesShown, Before: v.R.URL.Query().Get("invoices_before")}
 	err := v.InParallel(
-		site.Asked(v, v.Calls.BillingStatus, service.Nothing{}, &now),
-		site.Asked(v, v.Calls.PriceLadder, service.Nothing{},
+		site.Asked(v, v.Calls.BillingStatus, operation.Nothing{}, &now),
+		site.Asked(v, v.Calls.PriceLadder, operation.Nothing{},
 			&ladder),
 		func(ctx context.Context) error {
 			err := site.Asked(v, v.Calls.ListInvoices, in, &invoices)(ctx)
@@ -60,7 +61,7 @@ func showBilling(v *site.Request) error {
 }
 
 // billingNotices lists what needs the customer's attention.
-func billingNotices(now *service.BillingStatus, invoices []invoiceRow) []view.Notice {
+func billingNotices(now *billing.BillingStatus, invoices []invoiceRow) []view.Notice {
 	var all []view.Notice
 	if !now.Live {
 		all = append(all, view.Notice{
@@ -94,7 +95,7 @@ func billingNotices(now *service.BillingStatus, invoices []invoiceRow) []view.No
 }
 
 // planCardOf shows the plan in force and its subscription.
-func planCardOf(v *site.Request, now *service.BillingStatus, may bool) planCard {
+func planCardOf(v *site.Request, now *billing.BillingStatus, may bool) planCard {
 	c := planCard{Title: now.TierTitle, Status: view.Status{Tone: view.Good, Text: "in force"}}
 	s := now.Subscription.Value
 	switch {
@@ -132,7 +133,7 @@ func planCardOf(v *site.Request, now *service.BillingStatus, may bool) planCard 
 	return c
 }
 
-func describeSubscription(v *site.Request, c *planCard, s *service.SubscriptionView, may bool) {
+func describeSubscription(v *site.Request, c *planCard, s *billing.SubscriptionView, may bool) {
 	c.Status = subscriptionStatus(s)
 	price := view.Dollars(plan.Cents(s.PriceCents)) + " net " + everyWords[plan.Interval(s.Interval)]
 	if s.Founding {
@@ -157,7 +158,7 @@ func describeSubscription(v *site.Request, c *planCard, s *service.SubscriptionV
 
 var everyWords = map[plan.Interval]string{plan.ByMonth: "a month", plan.ByYear: "a year"}
 
-func subscriptionStatus(s *service.SubscriptionView) view.Status {
+func subscriptionStatus(s *billing.SubscriptionView) view.Status {
 	switch s.Status {
 	case subscription.Active, subscription.Trialing:
 		if s.CancelAtPeriodEnd {
@@ -174,7 +175,7 @@ func subscriptionStatus(s *service.SubscriptionView) view.Status {
 }
 
 // cardOf returns the card on file: brand, last four digits and expiry, and nothing else.
-func cardOf(now *service.BillingStatus) *cardOnFile {
+func cardOf(now *billing.BillingStatus) *cardOnFile {
 	c := now.Payment.Value
 	if c == nil {
 		return nil
@@ -188,7 +189,7 @@ func cardOf(now *service.BillingStatus) *cardOnFile {
 	return &cardOnFile{Brand: c.Brand, Last4: c.Last4, Expiry: expiry}
 }
 
-func packRowsOf(v *site.Request, now *service.BillingStatus) []packRow {
+func packRowsOf(v *site.Request, now *billing.BillingStatus) []packRow {
 	rows := make([]packRow, len(now.Packs))
 	for i := range now.Packs {
 		p := &now.Packs[i]
@@ -202,7 +203,7 @@ func packRowsOf(v *site.Request, now *service.BillingStatus) []packRow {
 	return rows
 }
 
-func invoiceRowOf(v *site.Request, n *service.InvoiceView, may bool) invoiceRow {
+func invoiceRowOf(v *site.Request, n *billing.InvoiceView, may bool) invoiceRow {
 	row := invoiceRow{
 		ID: n.ID, Number: view.AccountTitle(n.Number, "no number yet"), Day: v.Reader.Day(n.CreatedAt),
 		What: invoiceWords[n.Reason], Status: view.InvoiceStatus(n.Status, n.Failed),

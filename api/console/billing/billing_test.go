@@ -18,7 +18,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/billing"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // row returns the text of the table row that begins with a name, with single spaces.
@@ -93,7 +94,7 @@ func TestBillingPage_OrdersTheLadderByPriceWithinEachGroup(t *testing.T) {
 	}
 	groups := func() []string {
 		var all []string
-		for _, g := range view.LadderOf(&ladder, &service.BillingStatus{}, false) {
+		for _, g := range view.LadderOf(&ladder, &billing.BillingStatus{}, false) {
 			var titles []string
 			for _, r := range g.Rungs {
 				titles = append(titles, r.Title)
@@ -153,34 +154,34 @@ func TestBillingPage_SaysHowThePlanContinues(t *testing.T) {
 	t.Parallel()
 	until := consoletest.Now.AddDate(0, 0, 25)
 	for name, c := range map[string]struct {
-		change func(*service.SubscriptionView)
+		change func(*billing.SubscriptionView)
 		want   []string
 		not    string
 	}{
 		"cancelled": {
-			func(s *service.SubscriptionView) { s.CancelAtPeriodEnd = true }, []string{
+			func(s *billing.SubscriptionView) { s.CancelAtPeriodEnd = true }, []string{
 				"ends with its period", "it ends, and the Free plan follows", "Resume plan",
 			}, "Cancel plan",
 		},
-		"planned": {func(s *service.SubscriptionView) {
+		"planned": {func(s *billing.SubscriptionView) {
 			s.Item, s.Held, s.HeldUntil = "pro_monthly", "scale_monthly", &until
 		}, []string{"Until 15 Dec 2026 Scale by the month Then Pro by the month", "Cancel plan"}, "Resume plan"},
-		"past due": {func(s *service.SubscriptionView) { s.Status = subscription.PastDue }, []string{
+		"past due": {func(s *billing.SubscriptionView) { s.Status = subscription.PastDue }, []string{
 			"payment is due", "The last invoice is not paid", "The plan stays active while the charge is retried",
 			"The charge is retried on 23 Nov 2026, 15:05 CET.",
 		}, "All attempts"},
 		"unpaid": {
-			func(s *service.SubscriptionView) { s.Status = subscription.Unpaid }, []string{
+			func(s *billing.SubscriptionView) { s.Status = subscription.Unpaid }, []string{
 				"not paid", "so the account is on the Free plan",
 			}, "stays active while",
 		},
 		"over": {
-			func(s *service.SubscriptionView) { s.Status, s.EndedAt = subscription.Canceled, &until },
+			func(s *billing.SubscriptionView) { s.Status, s.EndedAt = subscription.Canceled, &until },
 			[]string{"Scale by the month, ended", "Ended 15 Dec 2026", "Choose Pro by the month"},
 			"Cancel plan",
 		},
 		"founding": {
-			func(s *service.SubscriptionView) { s.Founding, s.PriceCents = true, 79_00 },
+			func(s *billing.SubscriptionView) { s.Founding, s.PriceCents = true, 79_00 },
 			[]string{"$79.00 net a month, the founding price"},
 			"Resume plan",
 		},
@@ -216,7 +217,7 @@ func TestBillingPage_PurchaseIsConfirmedAndLeadsToThePaymentPage(t *testing.T) {
 		t.Error("looking at it began a checkout")
 	}
 	got := b.Post("/billing/buy", url.Values{"item": {"pack_m"}, "country": {" us "}})
-	if in := consoletest.LastChange[service.StartCheckoutInput](t, h); in.Item != "pack_m" || in.Country != "US" {
+	if in := consoletest.LastChange[billing.StartCheckoutInput](t, h); in.Item != "pack_m" || in.Country != "US" {
 		t.Errorf("it bought %+v", in)
 	}
 	expect.Equal(t, got.Status, http.StatusOK)
@@ -262,7 +263,7 @@ func TestBillingPage_DoesNotFollowABadAddressOfTheProvider(t *testing.T) {
 	for _, to := range []string{"javascript:alert(1)", "/overview", "", "data:text/html,x", "//evil.example"} {
 		h := consoletest.NewOperations()
 		b := consoletest.SignedIn(t, h, Register)
-		b.Pages.Calls.OpenPortal = consoletest.Record[service.Nothing](h, service.Portal{URL: to})
+		b.Pages.Calls.OpenPortal = consoletest.Record[operation.Nothing](h, billing.Portal{URL: to})
 		if got := b.Post("/billing/portal", nil); got.Status != http.StatusInternalServerError ||
 			got.Header.Get("Refresh") != "" {
 			t.Errorf("%q answers %d with %v", to, got.Status, got.Header)
@@ -324,7 +325,7 @@ func TestBillingPage_SaysWhatCameOfAPlanChange(t *testing.T) {
 			t.Errorf("%s: the page does not say %q", path, want)
 		}
 	}
-	if in, ok := h.Changes[0].(service.ChangePlanInput); ok && in.Item != "growth_monthly" {
+	if in, ok := h.Changes[0].(billing.ChangePlanInput); ok && in.Item != "growth_monthly" {
 		t.Errorf("it changed to %+v", in)
 	}
 }
@@ -350,7 +351,7 @@ func TestBillingPage_RefreshesForAWhileAfterPayment(t *testing.T) {
 			path = next
 		}
 	}
-	b.Pages.Calls.FinishCheckout = consoletest.Record[service.FinishCheckoutInput](h, service.FinishedCheckout{})
+	b.Pages.Calls.FinishCheckout = consoletest.Record[billing.FinishCheckoutInput](h, billing.FinishedCheckout{})
 	h.Refusal = fault.New(fault.NotYours, "No checkout of yours has this id.")
 	if got := b.Get(path); got.Status != http.StatusNotFound {
 		t.Errorf("another account's answers %d", got.Status)
@@ -361,13 +362,13 @@ func TestBillingPage_PagesOlderInvoices(t *testing.T) {
 	t.Parallel()
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
-	var asked []service.ListInvoicesInput
-	b.Pages.Calls.ListInvoices = func(_ context.Context, _ *service.Caller,
-		in service.ListInvoicesInput,
-	) (service.InvoiceList, *fault.Error) {
+	var asked []billing.ListInvoicesInput
+	b.Pages.Calls.ListInvoices = func(_ context.Context, _ *operation.Caller,
+		in billing.ListInvoicesInput,
+	) (billing.InvoiceList, *fault.Error) {
 		asked = append(asked, in)
 		if in.Before == "x" {
-			return service.InvoiceList{}, fault.New(fault.FieldRefused, "before takes a time.")
+			return billing.InvoiceList{}, fault.New(fault.FieldRefused, "before takes a time.")
 		}
 		return h.Invoices, nil
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/billing"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 var billingCrumb = []view.Link{{Text: "Billing", To: paths.Billing}}
@@ -75,7 +76,7 @@ func purchasePage(v *site.Request, code int, key, country, wrong string) error {
 	if err != nil {
 		return err
 	}
-	now, err := site.Ask(v, v.Calls.BillingStatus, service.Nothing{})
+	now, err := site.Ask(v, v.Calls.BillingStatus, operation.Nothing{})
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func onceOr(i plan.Interval) string {
 // startPurchase starts a checkout and forwards to its page.
 func startPurchase(v *site.Request) error {
 	item, country := v.R.PostForm.Get("item"), v.R.PostForm.Get("country")
-	started, err := site.Ask(v, v.Calls.StartCheckout, service.StartCheckoutInput{
+	started, err := site.Ask(v, v.Calls.StartCheckout, billing.StartCheckoutInput{
 		Item: item, Country: strings.ToUpper(strings.TrimSpace(country)),
 	})
 	if wrong := site.MistakesOf(err, "country"); wrong != nil && wrong["country"] != "" {
@@ -152,7 +153,7 @@ func showChange(v *site.Request) error {
 	if err != nil {
 		return err
 	}
-	now, err := site.Ask(v, v.Calls.BillingStatus, service.Nothing{})
+	now, err := site.Ask(v, v.Calls.BillingStatus, operation.Nothing{})
 	if err != nil {
 		return err
 	}
@@ -208,12 +209,12 @@ func showChange(v *site.Request) error {
 
 // changePlan changes the plan of the subscription.
 func changePlan(v *site.Request) error {
-	done, err := site.Ask(v, v.Calls.ChangePlan, service.ChangePlanInput{Item: v.R.PostForm.Get("item")})
+	done, err := site.Ask(v, v.Calls.ChangePlan, billing.ChangePlanInput{Item: v.R.PostForm.Get("item")})
 	return changed(v, done, err, "Plan changed")
 }
 
 // changed shows the result of a subscription change on the billing page.
-func changed(v *site.Request, done service.PlanChange, err error, title string) error {
+func changed(v *site.Request, done billing.PlanChange, err error, title string) error {
 	if err != nil {
 		return backToBilling(v, err)
 	}
@@ -230,7 +231,7 @@ func confirmCancel(v *site.Request) error {
 	if !v.Owner() {
 		return leaveToOwners(v)
 	}
-	now, err := site.Ask(v, v.Calls.BillingStatus, service.Nothing{})
+	now, err := site.Ask(v, v.Calls.BillingStatus, operation.Nothing{})
 	if err != nil {
 		return err
 	}
@@ -256,18 +257,18 @@ func confirmCancel(v *site.Request) error {
 }
 
 func cancelPlan(v *site.Request) error {
-	done, err := site.Ask(v, v.Calls.CancelPlan, service.Nothing{})
+	done, err := site.Ask(v, v.Calls.CancelPlan, operation.Nothing{})
 	return changed(v, done, err, "Plan cancelled")
 }
 
 func resumePlan(v *site.Request) error {
-	done, err := site.Ask(v, v.Calls.ResumePlan, service.Nothing{})
+	done, err := site.Ask(v, v.Calls.ResumePlan, operation.Nothing{})
 	return changed(v, done, err, "Plan resumed")
 }
 
 // openPortal forwards to the page where card, address and country can be changed.
 func openPortal(v *site.Request) error {
-	at, err := site.Ask(v, v.Calls.OpenPortal, service.Nothing{})
+	at, err := site.Ask(v, v.Calls.OpenPortal, operation.Nothing{})
 	if err != nil {
 		return backToBilling(v, err)
 	}
@@ -276,7 +277,7 @@ func openPortal(v *site.Request) error {
 
 // openInvoice forwards to an invoice.
 func openInvoice(v *site.Request) error {
-	at, err := site.Ask(v, v.Calls.ShowInvoice, service.ShowInvoiceInput{ID: v.R.PathValue("id")})
+	at, err := site.Ask(v, v.Calls.ShowInvoice, billing.ShowInvoiceInput{ID: v.R.PathValue("id")})
 	if err != nil {
 		return backToBilling(v, err)
 	}
@@ -294,7 +295,7 @@ const (
 func showCheckout(v *site.Request) error {
 	query := v.R.URL.Query()
 	id := query.Get("checkout")
-	done, err := site.Ask(v, v.Calls.FinishCheckout, service.FinishCheckoutInput{CheckoutID: id})
+	done, err := site.Ask(v, v.Calls.FinishCheckout, billing.FinishCheckoutInput{CheckoutID: id})
 	if site.RefusedFor(err, fault.NotYours) || site.MistakesOf(err) != nil {
 		return &site.PageError{
 			Status: http.StatusNotFound, Heading: "There is no such checkout", Cause: err,

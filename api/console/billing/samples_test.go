@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
 )
 
 // samples are the pages of billing; name is a text that somebody chose.
@@ -79,7 +79,7 @@ func sampleBillingPage(name string) *billingPage {
 
 func sampleStatementPage(name string) *statementPage {
 	_, s := consoletest.SampleStatements(consoletest.Now, name)
-	v := &site.Request{Session: &service.CurrentSession{AccountName: name, Email: name}}
+	v := &site.Request{Session: &accounts.CurrentSession{AccountName: name, Email: name}}
 	return statementPageOf(v, &s)
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/statements"
 )
 
 // tableSuffix ends the URL of a statement that is downloaded as CSV.
@@ -20,7 +21,7 @@ const tableSuffix = ".csv"
 
 // listStatements lists the billing periods of the account.
 func listStatements(v *site.Request) error {
-	list, err := site.Ask(v, v.Calls.ListStatements, service.Nothing{})
+	list, err := site.Ask(v, v.Calls.ListStatements, operation.Nothing{})
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func showStatement(v *site.Request) error {
 	if table, ok := strings.CutSuffix(key, tableSuffix); ok {
 		return sendStatement(v, table)
 	}
-	s, err := site.Ask(v, v.Calls.GetStatement, service.StatementInput{Period: key})
+	s, err := site.Ask(v, v.Calls.GetStatement, statements.StatementInput{Period: key})
 	if err != nil {
 		return noPeriod(err)
 	}
@@ -79,7 +80,7 @@ func noPeriod(err error) error {
 
 // sendStatement sends a statement as CSV.
 func sendStatement(v *site.Request, key string) error {
-	t, err := site.Ask(v, v.Calls.ExportStatement, service.ExportStatementInput{Period: key})
+	t, err := site.Ask(v, v.Calls.ExportStatement, statements.ExportStatementInput{Period: key})
 	if err != nil {
 		return noPeriod(err)
 	}

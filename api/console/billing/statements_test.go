@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/statements"
 )
 
 // figure returns a number of a table in hundredths.
@@ -212,8 +212,9 @@ func TestStatementPage_InvalidPeriodIsNotFound(t *testing.T) {
 		h := consoletest.NewOperations()
 		h.Refusal = refusal
 		b := consoletest.SignedIn(t, h, Register)
-		b.Pages.Calls.GetStatement = consoletest.Record[service.StatementInput](h, statement.Statement{})
-		b.Pages.Calls.ExportStatement = consoletest.Record[service.ExportStatementInput](h, service.StatementTable{})
+		b.Pages.Calls.GetStatement = consoletest.Record[statements.StatementInput](h, statement.Statement{})
+		b.Pages.Calls.ExportStatement = consoletest.Record[statements.ExportStatementInput](h,
+			statements.StatementTable{})
 		for _, path := range []string{"/statements/2026-13-01", "/statements/2026-13-01.csv", "/statements/.csv"} {
 			if got := b.Get(path); got.Status != http.StatusNotFound ||
 				!strings.Contains(got.Body, "There is no such statement") {

@@ -10,7 +10,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/advice"
+	"github.com/chainaccess/gateway/service/keys"
 )
 
 const (
@@ -37,7 +38,7 @@ func (h *home) serve(v *site.Request) error { return h.show(v, http.StatusOK, ni
 // makeKey creates an anonymous key, within the limits of POST /keys. This answer is the only one
 // that shows it.
 func (h *home) makeKey(v *site.Request) error {
-	made, err := site.Ask(v, v.Calls.GetKey, service.GetKeyInput{})
+	made, err := site.Ask(v, v.Calls.GetKey, keys.GetKeyInput{})
 	if err != nil {
 		f := fault.From(err)
 		if f.Reason == fault.InternalFault {
@@ -51,13 +52,13 @@ func (h *home) makeKey(v *site.Request) error {
 }
 
 // show shows the home page with a new key, or with the reason why none was created.
-func (h *home) show(v *site.Request, status int, made *service.Welcome, refused *view.Notice) error {
+func (h *home) show(v *site.Request, status int, made *keys.Welcome, refused *view.Notice) error {
 	if err := v.EnsureCSRFCookie(); err != nil {
 		return err
 	}
 	offers, err := h.prices.read(v)
 	if err != nil {
-		offers = service.PlanList{} // the rest of the page does not need them
+		offers = advice.PlanList{} // the rest of the page does not need them
 	}
 	p := homePage{
 		Tool: h.tool(v, homeTool), Refused: refused, Chains: v.Chains(), Prices: priceRows(&offers),
@@ -65,7 +66,7 @@ func (h *home) show(v *site.Request, status int, made *service.Welcome, refused 
 			ID: "new-key-command", What: "the command for a key", Text: "curl -X POST " + v.PublicURL + "/keys",
 		},
 		FirstCall: view.FirstCall(v.PublicURL), PerDay: plan.Must(plan.Door1).DailyQuota().Grouped(),
-		KeysPerDay: service.KeysPerDay,
+		KeysPerDay: keys.KeysPerDay,
 	}
 	if made != nil {
 		p.Made = madeKeyOf(made)
@@ -74,7 +75,7 @@ func (h *home) show(v *site.Request, status int, made *service.Welcome, refused 
 	return v.Show(status, p)
 }
 
-func madeKeyOf(w *service.Welcome) *madeKey {
+func madeKeyOf(w *keys.Welcome) *madeKey {
 	return &madeKey{
 		Secret: view.Copyable{ID: "secret", What: "the API key", Text: w.Key, Wrap: true},
 		ClaimCode: view.Copyable{
@@ -89,7 +90,7 @@ func madeKeyOf(w *service.Welcome) *madeKey {
 
 // priceRows returns the prices on the home page: each plan that is free or on sale, and the largest
 // pack.
-func priceRows(l *service.PlanList) []offerRow {
+func priceRows(l *advice.PlanList) []offerRow {
 	var rows []offerRow
 	for i := range l.Plans {
 		r := planRowOf(&l.Plans[i])
@@ -108,10 +109,10 @@ func priceRows(l *service.PlanList) []offerRow {
 }
 
 // doorCards returns the ways to get a key, the one with the fewest requirements first.
-func doorCards(l *service.PlanList) []doorCard {
+func doorCards(l *advice.PlanList) []doorCard {
 	limits := func(key string) []view.Fact {
 		//nolint:gocritic // read once for a page
-		at := slices.IndexFunc(l.Plans, func(p service.PlanOffer) bool { return p.Key == key })
+		at := slices.IndexFunc(l.Plans, func(p advice.PlanOffer) bool { return p.Key == key })
 		if at < 0 {
 			return nil
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
 )
 
 // The button creates one key. Only this answer contains it, in the panel and in the command; no
@@ -28,7 +28,7 @@ func TestFirstPage_MakesAKeyWithOneButtonAndShowsItOnce(t *testing.T) {
 	require.Equal(t, got.Status, http.StatusCreated)
 	require.Equal(t, got.Header.Get("Cache-Control"), "no-store")
 	require.Equal(t, got.Header.Get("Location"), "")
-	consoletest.LastChange[service.GetKeyInput](t, h)
+	consoletest.LastChange[keys.GetKeyInput](t, h)
 	page := consoletest.Parse(t, got.Body)
 	if shown := consoletest.Text(consoletest.ByID(t, page, "secret")); shown != consoletest.Plaintext {
 		t.Errorf("the panel shows %q", shown)

@@ -10,7 +10,9 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/advice"
+	"github.com/chainaccess/gateway/service/billing"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 
 // offers is the price list and its page. The list is cached, because it is the same for everybody.
 type offers struct {
-	list site.TTLCache[service.PlanList]
+	list site.TTLCache[advice.PlanList]
 }
 
 // serve shows every way to pay for units, and what a volume costs with each. The volume is in the
@@ -45,7 +47,7 @@ func (o *offers) serve(v *site.Request) error {
 	case !ok:
 		status, p.Volume.Error = http.StatusUnprocessableEntity, "Enter a whole number of units, digits only."
 	default:
-		ladder, err := site.Ask(v, v.Calls.PriceVolume, service.PriceVolumeInput{Units: volume})
+		ladder, err := site.Ask(v, v.Calls.PriceVolume, advice.PriceVolumeInput{Units: volume})
 		if wrong := site.MistakesOf(err, unitsField); wrong != nil {
 			status, p.Volume.Error = http.StatusUnprocessableEntity, wrong[unitsField]
 			break
@@ -54,15 +56,15 @@ func (o *offers) serve(v *site.Request) error {
 			return err
 		}
 		p.Volume.Value, p.Units = view.Number(volume), view.Number(volume)
-		p.Ladder, p.Cheapest = view.LadderOf(&ladder, &service.BillingStatus{}, false), view.Cheapest(&ladder)
+		p.Ladder, p.Cheapest = view.LadderOf(&ladder, &billing.BillingStatus{}, false), view.Cheapest(&ladder)
 	}
 	return v.Show(status, p)
 }
 
 // read returns the price list.
-func (o *offers) read(v *site.Request) (service.PlanList, error) {
-	return o.list.Get(v.R.Context(), v.Now, func() (service.PlanList, error) {
-		return site.Ask(v, v.Calls.ListPlans, service.Nothing{})
+func (o *offers) read(v *site.Request) (advice.PlanList, error) {
+	return o.list.Get(v.R.Context(), v.Now, func() (advice.PlanList, error) {
+		return site.Ask(v, v.Calls.ListPlans, operation.Nothing{})
 	})
 }
 
@@ -73,7 +75,7 @@ func volumeField(value, wrong string) view.Field {
 	}
 }
 
-func pricingPageOf(v *site.Request, l *service.PlanList) *pricingPage {
+func pricingPageOf(v *site.Request, l *advice.PlanList) *pricingPage {
 	p := &pricingPage{
 		VAT: fmt.Sprintf("Prices are net. %d %% VAT is added in the EU, and where no country is given.",
 			plan.VATPercent),
@@ -98,7 +100,7 @@ func pricingPageOf(v *site.Request, l *service.PlanList) *pricingPage {
 	return p
 }
 
-func planRowOf(o *service.PlanOffer) planRow {
+func planRowOf(o *advice.PlanOffer) planRow {
 	row := planRow{
 		Key: o.Key, Title: o.Name, Price: "free", Yearly: "–", Units: o.Included.Grouped() + " a " + string(o.Period),
 		Rate: rateWords(o.Rate), Supply: string(o.Supply), Data: "no",
@@ -126,7 +128,7 @@ func planRowOf(o *service.PlanOffer) planRow {
 }
 
 // rateWords describes a rate window: 5 a second, 6,000 a minute, 100 in 15 minutes.
-func rateWords(r service.RateOffer) string {
+func rateWords(r advice.RateOffer) string {
 	const minute = 60
 	switch {
 	case r.PerSeconds == 1:
@@ -139,7 +141,7 @@ func rateWords(r service.RateOffer) string {
 	return view.Number(r.Requests) + " in " + view.Count(r.PerSeconds, "second")
 }
 
-func perCallRows(o *service.PerCallOffer) []offerRow {
+func perCallRows(o *advice.PerCallOffer) []offerRow {
 	var rows []offerRow
 	for i := range o.Tiers {
 		t := &o.Tiers[i]
@@ -155,7 +157,7 @@ func perCallRows(o *service.PerCallOffer) []offerRow {
 	return rows
 }
 
-func tierRows(tiers []service.TierOffer) []view.Fact {
+func tierRows(tiers []advice.TierOffer) []view.Fact {
 	var rows []view.Fact
 	for _, t := range tiers {
 		rows = append(rows, view.Fact{Name: string(t.Tier), Value: "× " + plan.Units(t.Multiplier).String()})
@@ -164,9 +166,9 @@ func tierRows(tiers []service.TierOffer) []view.Fact {
 }
 
 // foundingText describes the founding offer while it is open; empty otherwise.
-func foundingText(f *service.FoundingOffer, plans []service.PlanOffer) string {
+func foundingText(f *advice.FoundingOffer, plans []advice.PlanOffer) string {
 	//nolint:gocritic // read once for a page
-	at := slices.IndexFunc(plans, func(p service.PlanOffer) bool { return p.Key == f.Plan })
+	at := slices.IndexFunc(plans, func(p advice.PlanOffer) bool { return p.Key == f.Plan })
 	if !f.Open || at < 0 {
 		return ""
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/billing"
 )
 
 // samples are the pages of the home page and the prices; name is a text that somebody chose.
@@ -49,7 +49,7 @@ func samplePricing(name string) *pricingPage {
 	p := pricingPageOf(v, &offers)
 	_, ladder, _ := consoletest.SampleBilling()
 	p.Volume, p.Units = volumeField(name, name), "10,000,000"
-	p.Ladder, p.Cheapest = view.LadderOf(&ladder, &service.BillingStatus{}, false), view.Cheapest(&ladder)
+	p.Ladder, p.Cheapest = view.LadderOf(&ladder, &billing.BillingStatus{}, false), view.Cheapest(&ladder)
 	return p
 }
 

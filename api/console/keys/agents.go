@@ -10,7 +10,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/agents"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 const claimCodeField = "claim_code"
@@ -29,7 +30,7 @@ var viaWords = map[string]string{"wallet": "wallet signature", claimedByCode: "c
 
 // listAgents lists the agents and takes claim codes. A claim link carries the code.
 func listAgents(v *site.Request) error {
-	fleet, err := site.Ask(v, v.Calls.ListAgents, service.Nothing{})
+	fleet, err := site.Ask(v, v.Calls.ListAgents, operation.Nothing{})
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func listAgents(v *site.Request) error {
 	return v.Show(http.StatusOK, p, notices...)
 }
 
-func agentRowOf(v *site.Request, a *service.AgentView) agentRow {
+func agentRowOf(v *site.Request, a *agents.AgentView) agentRow {
 	return agentRow{
 		Name: agentTitle(a.Name), Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.Reader.Moment(a.ClaimedAt),
 		KeyID: a.KeyID, KeyPrefix: a.KeyPrefix, Cap: view.CapWords(a.MonthlyRequestCap),
@@ -82,7 +83,7 @@ func agentTitle(name string) string {
 // adopt adopts a key and redirects to the agents with the result (docs/interface.md, 2.4): the
 // key's id in the URL, or the refusal as a message.
 func adopt(v *site.Request) error {
-	adopted, err := site.Ask(v, v.Calls.AdoptKey, service.AdoptKeyInput{
+	adopted, err := site.Ask(v, v.Calls.AdoptKey, agents.AdoptKeyInput{
 		ClaimCode: strings.TrimSpace(v.R.PostForm.Get(claimCodeField)),
 	})
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/agents"
 )
 
 const claimCode = "cagc_aHCrXoRO8jJkkpA0AmJRr2oWWKCKkKJlfPaMzyJtGR334ZJfk"
@@ -26,13 +26,13 @@ func TestAdoption_ReturnsToTheAgentsPageWithItsResult(t *testing.T) {
 	if got.Status != http.StatusFound || got.Header.Get("Location") != "/agents?adopted="+consoletest.KeyTwo {
 		t.Fatalf("it answers %d and leads to %q", got.Status, got.Header.Get("Location"))
 	}
-	if in := consoletest.LastChange[service.AdoptKeyInput](t, h); in.ClaimCode != claimCode {
+	if in := consoletest.LastChange[agents.AdoptKeyInput](t, h); in.ClaimCode != claimCode {
 		t.Errorf("it asks for %+v", in)
 	}
 	if text := b.Get("/agents?adopted=" + consoletest.KeyTwo).Body; strings.Contains(text, "Key adopted") {
 		t.Error("a key that is not of the account is called adopted")
 	}
-	h.Agents = append(h.Agents, service.AgentView{
+	h.Agents = append(h.Agents, agents.AgentView{
 		ClaimedVia: "claim_code", ClaimedAt: consoletest.Now.Add(-3 * time.Hour), KeyID: consoletest.KeyTwo,
 		KeyPrefix: "cag_00aTz81b",
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/agents"
 )
 
 // Paths of claiming an agent: first the wallet is named, then it signs.
@@ -66,7 +66,7 @@ func showClaim(v *site.Request) error { return v.Show(http.StatusOK, claimPageOf
 // startClaim shows the message for the wallet to sign.
 func startClaim(v *site.Request) error {
 	name, address := v.R.PostForm.Get("name"), strings.TrimSpace(v.R.PostForm.Get(addressField))
-	made, err := site.Ask(v, v.Calls.ClaimAgentStart, service.ClaimAgentStartInput{Name: name, Address: address})
+	made, err := site.Ask(v, v.Calls.ClaimAgentStart, agents.ClaimAgentStartInput{Name: name, Address: address})
 	if wrong := site.MistakesOf(err, "name", addressField); wrong != nil {
 		return v.Show(http.StatusUnprocessableEntity, claimPageOf(name, address, wrong), wrong.Notices()...)
 	}
@@ -104,7 +104,7 @@ func finishClaim(v *site.Request) error {
 	again := func(code int, wrong site.Mistakes) error {
 		return v.Show(code, claimSignPageOf(address, message, signature, capTyped, wrong), wrong.Notices()...)
 	}
-	in := service.ClaimAgentInput{Address: address, Signature: signature}
+	in := agents.ClaimAgentInput{Address: address, Signature: signature}
 	if capTyped != "" {
 		monthly, ok := site.ParseUnits(capTyped)
 		if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/agents"
 )
 
 func TestClaim_TakesTheSignatureOfTheAgentsWallet(t *testing.T) {
@@ -23,8 +23,8 @@ func TestClaim_TakesTheSignatureOfTheAgentsWallet(t *testing.T) {
 	require.Equal(t, shown.Status, http.StatusOK)
 	require.Contains(t, shown.Body, "gateway.example wants\n&lt;you&gt;")
 	require.Contains(t, shown.Body, "10 minutes")
-	if in, want := consoletest.LastChange[service.ClaimAgentStartInput](t, h),
-		(service.ClaimAgentStartInput{Name: "scout", Address: consoletest.AgentWallet}); in != want {
+	if in, want := consoletest.LastChange[agents.ClaimAgentStartInput](t, h),
+		(agents.ClaimAgentStartInput{Name: "scout", Address: consoletest.AgentWallet}); in != want {
 		t.Errorf("it asks for %+v, want %+v", in, want)
 	}
 	signed := url.Values{
@@ -33,7 +33,7 @@ func TestClaim_TakesTheSignatureOfTheAgentsWallet(t *testing.T) {
 		capField:       {"9,000"},
 	}
 	made := b.Post(pathClaimSign, signed)
-	in := consoletest.LastChange[service.ClaimAgentInput](t, h)
+	in := consoletest.LastChange[agents.ClaimAgentInput](t, h)
 	expect.Equal(t, made.Status, http.StatusCreated)
 	expect.Equal(t, strings.Count(made.Body, consoletest.Plaintext), 1, made.Body)
 	expect.Equal(t, in.Signature, "0xabcd")
@@ -41,7 +41,7 @@ func TestClaim_TakesTheSignatureOfTheAgentsWallet(t *testing.T) {
 	expect.Equal(t, *in.MonthlyRequestCap, 9_000)
 	signed.Del(capField)
 	b.Post(pathClaimSign, signed)
-	if in := consoletest.LastChange[service.ClaimAgentInput](t, h); in.MonthlyRequestCap != nil {
+	if in := consoletest.LastChange[agents.ClaimAgentInput](t, h); in.MonthlyRequestCap != nil {
 		t.Errorf("without a cap it asks for %d", *in.MonthlyRequestCap)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 func nameField(value, wrong string) view.Field {
@@ -43,7 +44,7 @@ func createKey(v *site.Request) error {
 	if !ok {
 		return again(site.Mistakes{"monthly_request_cap": site.WholeUnits})
 	}
-	in := service.CreateKeyInput{Name: name}
+	in := keys.CreateKeyInput{Name: name}
 	if monthly > 0 {
 		in.MonthlyRequestCap = &monthly
 	}
@@ -63,8 +64,8 @@ func createKey(v *site.Request) error {
 }
 
 // findKey returns the key of the path. A key of another account is not found.
-func findKey(v *site.Request) (*service.KeyView, error) {
-	list, err := site.Ask(v, v.Calls.ListKeys, service.ListKeysInput{})
+func findKey(v *site.Request) (*keys.KeyView, error) {
+	list, err := site.Ask(v, v.Calls.ListKeys, keys.ListKeysInput{})
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +93,12 @@ func showKey(v *site.Request) error {
 	return v.Show(http.StatusOK, p)
 }
 
-func keyPageOf(v *site.Request, k *service.KeyView) (keyPage, error) {
-	fences, err := site.Ask(v, v.Calls.ConfigureKey, service.ConfigureKeyInput{ID: k.ID})
+func keyPageOf(v *site.Request, k *keys.KeyView) (keyPage, error) {
+	fences, err := site.Ask(v, v.Calls.ConfigureKey, keys.ConfigureKeyInput{ID: k.ID})
 	if err != nil {
 		return keyPage{}, err
 	}
-	around, err := site.Ask(v, v.Calls.ConfigureServices, service.ConfigureServicesInput{})
+	around, err := site.Ask(v, v.Calls.ConfigureServices, keys.ConfigureServicesInput{})
 	if err != nil {
 		return keyPage{}, err
 	}
@@ -107,7 +108,7 @@ func keyPageOf(v *site.Request, k *service.KeyView) (keyPage, error) {
 		Editable: k.Status == account.Active, Services: view.ServiceLines(fences.Services, around.Services),
 	}
 	if k.Agent != "" {
-		fleet, err := site.Ask(v, v.Calls.ListAgents, service.Nothing{})
+		fleet, err := site.Ask(v, v.Calls.ListAgents, operation.Nothing{})
 		if err != nil {
 			return keyPage{}, err
 		}
@@ -140,7 +141,7 @@ func changeKey(v *site.Request) error {
 		wrong["monthly_request_cap"] = site.WholeUnits
 	}
 	if len(wrong) == 0 {
-		in := service.ConfigureKeyInput{ID: k.ID, MonthlyRequestCap: &monthly, Caps: &sent.Caps}
+		in := keys.ConfigureKeyInput{ID: k.ID, MonthlyRequestCap: &monthly, Caps: &sent.Caps}
 		if enabled, changed := switched(p.Services, sent.Enabled); changed {
 			in.Enabled = &enabled
 		}
@@ -206,7 +207,7 @@ func confirmRevoke(v *site.Request) error {
 
 // revokeKey revokes a key.
 func revokeKey(v *site.Request) error {
-	revoked, err := site.Ask(v, v.Calls.RevokeKey, service.RevokeKeyInput{APIKeyID: v.R.PathValue("id")})
+	revoked, err := site.Ask(v, v.Calls.RevokeKey, keys.RevokeKeyInput{APIKeyID: v.R.PathValue("id")})
 	if err != nil {
 		return err
 	}

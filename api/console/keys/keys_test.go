@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
 )
 
 func TestKeys_NewOneIsShownOnceAndStoredNowhere(t *testing.T) {
@@ -32,7 +32,7 @@ func TestKeys_NewOneIsShownOnceAndStoredNowhere(t *testing.T) {
 			t.Errorf("the key stands in the header %s", name)
 		}
 	}
-	if in := consoletest.LastChange[service.CreateKeyInput](t, h); in.Name != "indexer" ||
+	if in := consoletest.LastChange[keys.CreateKeyInput](t, h); in.Name != "indexer" ||
 		*in.MonthlyRequestCap != 500_000 {
 		t.Errorf("it asks for %+v", in)
 	}
@@ -41,7 +41,7 @@ func TestKeys_NewOneIsShownOnceAndStoredNowhere(t *testing.T) {
 		t.Error("nothing leads on from the key")
 	}
 	b.Post("/keys/new", url.Values{"name": {"indexer"}})
-	if in := consoletest.LastChange[service.CreateKeyInput](t, h); in.MonthlyRequestCap != nil {
+	if in := consoletest.LastChange[keys.CreateKeyInput](t, h); in.MonthlyRequestCap != nil {
 		t.Errorf("without a cap it asks for %d", *in.MonthlyRequestCap)
 	}
 }
@@ -71,14 +71,14 @@ func TestKeys_FencesAreSavedAsTheFormSays(t *testing.T) {
 		"monthly_request_cap": {""}, "enabled": all,
 		"cap.rpc": {"7"},
 	})
-	in := consoletest.LastChange[service.ConfigureKeyInput](t, h)
+	in := consoletest.LastChange[keys.ConfigureKeyInput](t, h)
 	expect.Equal(t, got.Header.Get("Location"), "/keys/"+consoletest.KeyOne)
 	expect.Equal(t, in.ID, consoletest.KeyOne)
 	expect.Equal(t, *in.MonthlyRequestCap, 0)
 	expect.Nil(t, in.Enabled)
 	expect.Equal(t, (*in.Caps)["rpc"], 7)
 	b.Post("/keys/"+consoletest.KeyOne, url.Values{"enabled": {"rpc", "gas"}})
-	if in = consoletest.LastChange[service.ConfigureKeyInput](t, h); !slices.Equal(*in.Enabled,
+	if in = consoletest.LastChange[keys.ConfigureKeyInput](t, h); !slices.Equal(*in.Enabled,
 		[]string{"rpc", "gas"}) ||
 		len(*in.Caps) != 0 {
 		t.Errorf("it changes %+v", in)

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // listKeys lists the active or the revoked keys of the account that contain a text, newest first,
 // in pages.
 func listKeys(v *site.Request) error {
-	list, err := site.Ask(v, v.Calls.ListKeys, service.ListKeysInput{})
+	list, err := site.Ask(v, v.Calls.ListKeys, keys.ListKeysInput{})
 	if err != nil {
 		return err
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
 )
 
 // manyKeys returns n keys, the newest last; every tenth is revoked.
-func manyKeys(n int) []service.KeyView {
-	var all []service.KeyView
+func manyKeys(n int) []keys.KeyView {
+	var all []keys.KeyView
 	for i := range n {
-		k := service.KeyView{
+		k := keys.KeyView{
 			ID: fmt.Sprintf("019a9f2e-1111-7000-8000-%012d", i), Name: fmt.Sprintf("bot %03d", i),
 			Prefix: fmt.Sprintf("cag_%08d", i), Door: account.DoorAccount, Status: account.Active,
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/payments"
 )
 
 const pathReceipts = "/x402/receipts/"
@@ -42,7 +42,7 @@ type payment struct {
 // it.
 func showReceipt(v *site.Request) error {
 	v.W.Header().Set("X-Robots-Tag", "noindex")
-	r, err := site.Ask(v, v.Calls.GetReceipt, service.ReceiptInput{TxHash: v.R.PathValue("tx")})
+	r, err := site.Ask(v, v.Calls.GetReceipt, payments.ReceiptInput{TxHash: v.R.PathValue("tx")})
 	if site.RefusedFor(err, fault.NotYours) {
 		return &site.PageError{
 			Status: http.StatusNotFound, Heading: "There is no such receipt", Cause: err,
@@ -74,7 +74,7 @@ func networkTitle(name string, id uint64) string {
 	return title + " (chain " + chainID + ")"
 }
 
-func paymentOf(s *service.SettledPayment, asset string) payment {
+func paymentOf(s *payments.SettledPayment, asset string) payment {
 	p := payment{Wallet: s.Wallet, Status: paymentStatus(s), Text: s.StateText}
 	if b := s.Block; b != nil {
 		//nolint:gosec // block numbers are small
@@ -110,7 +110,7 @@ func paymentOf(s *service.SettledPayment, asset string) payment {
 	return p
 }
 
-func unitsOf(u *service.ReceiptUnits) *view.Sum {
+func unitsOf(u *payments.ReceiptUnits) *view.Sum {
 	s := &view.Sum{
 		Title: "Units", Total: view.Fact{Name: "Bought", Value: u.Units.Grouped()},
 		Lines: []view.Fact{
@@ -126,7 +126,7 @@ func unitsOf(u *service.ReceiptUnits) *view.Sum {
 	return s
 }
 
-func paymentStatus(s *service.SettledPayment) view.Status {
+func paymentStatus(s *payments.SettledPayment) view.Status {
 	switch s.State {
 	case x402.StageReorganised:
 		return view.Status{Tone: view.Bad, Text: "reorganised away"}

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/payments/x402"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/payments"
 )
 
 func TestReceipt_IsPublicAndItsSumsAddUp(t *testing.T) {
@@ -53,7 +53,7 @@ func TestReceipt_SaysWhatItWaitsFor(t *testing.T) {
 		x402.StageRedeemed:    {Tone: view.Good, Text: "redeemed, not final yet"},
 		x402.StageReorganised: {Tone: view.Bad, Text: "reorganised away"},
 	} {
-		got := paymentOf(&service.SettledPayment{State: state, Finality: x402.FinalityWaiting}, "USDC")
+		got := paymentOf(&payments.SettledPayment{State: state, Finality: x402.FinalityWaiting}, "USDC")
 		in := expect.In(t, "%s", state)
 		expect.Equal(in, got.Status, want)
 		expect.Nil(in, got.Amounts)

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/status"
 )
 
 // samples are the pages of the status and receipts; name is a text that somebody chose.
@@ -72,7 +72,7 @@ func statusSamples(name string) map[string]view.Page {
 	s := consoletest.SampleStatus(name)
 	full := newStatusPage(consoletest.Reader(), &s)
 	full.Mails = view.Link{Text: name, To: paths.Settings}
-	away := service.Status{State: chain.Unknown, MadeAt: consoletest.Now, Chains: s.Chains[3:]}
+	away := status.Status{State: chain.Unknown, MadeAt: consoletest.Now, Chains: s.Chains[3:]}
 	return map[string]view.Page{"status": full, "status-away": newStatusPage(consoletest.Reader(), &away)}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/status"
 )
 
 const pathStatus = "/status"
@@ -81,7 +81,7 @@ func showStatus(v *site.Request) error {
 	return v.Show(http.StatusOK, p)
 }
 
-func newStatusPage(r view.Reader, s *service.Status) statusPage {
+func newStatusPage(r view.Reader, s *status.Status) statusPage {
 	p := statusPage{Now: statusNow(s), Chains: view.NewChains(s), Made: r.Moment(s.MadeAt), JSON: pathStatus + ".json"}
 	p.Mails = view.Link{Text: "Sign in to get a mail about chains that you use", To: paths.SignIn + "?next=" +
 		paths.Settings}
@@ -107,7 +107,7 @@ func newStatusPage(r view.Reader, s *service.Status) statusPage {
 }
 
 // statusNow describes the state of all chains in one sentence.
-func statusNow(s *service.Status) view.Notice {
+func statusNow(s *status.Status) view.Notice {
 	by := map[chain.State]int64{}
 	for i := range s.Chains {
 		by[s.Chains[i].State]++
@@ -147,7 +147,7 @@ func statusNow(s *service.Status) view.Notice {
 	return n
 }
 
-func newStrip(c *service.ChainStatus) strip {
+func newStrip(c *status.ChainStatus) strip {
 	s := strip{
 		Title: c.Title, Uptime: view.Percentage(c.Uptime), Width: len(c.Days) * stripDayWidth, Height: stripHeight,
 		BarWidth: stripBarWidth,
@@ -172,7 +172,7 @@ func newStrip(c *service.ChainStatus) strip {
 }
 
 // dayCell describes the state of a chain on a day.
-func dayCell(d *service.StatusDay) string {
+func dayCell(d *status.StatusDay) string {
 	switch d.State {
 	case chain.Unknown:
 		return "not measured"
@@ -210,7 +210,7 @@ func dateOf(day string) string {
 	return t.Format(view.DayLayout)
 }
 
-func newIncidentRow(r view.Reader, i *service.IncidentView) incidentRow {
+func newIncidentRow(r view.Reader, i *status.IncidentView) incidentRow {
 	row := incidentRow{Chain: i.Title, Began: r.Moment(i.BeganAt), Lasted: lasted(i.Seconds), Open: i.EndedAt == nil}
 	if i.EndedAt != nil {
 		row.Ended = r.Moment(*i.EndedAt)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/status"
 )
 
 func TestStatusPage_ShowsEveryChainNowAndBefore(t *testing.T) {
@@ -24,7 +24,7 @@ func TestStatusPage_ShowsEveryChainNowAndBefore(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if bars := strings.Count(got.Body, "<rect "); bars != 4*service.StatusDays {
+	if bars := strings.Count(got.Body, "<rect "); bars != 4*status.StatusDays {
 		t.Errorf("%d bars", bars)
 	}
 	if len(got.Body) > 100_000 {

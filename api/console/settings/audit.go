@@ -12,7 +12,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/keys"
 )
 
 // auditLines is the number of lines on a page of the audit log.
@@ -23,14 +24,14 @@ const pathAudit = paths.Settings + "/audit"
 // showAudit shows the log of changes, newest first, in pages.
 func showAudit(v *site.Request) error {
 	cursor := v.R.URL.Query().Get(view.CursorField)
-	log, err := site.Ask(v, v.Calls.ListAudit, service.ListAuditInput{Limit: auditLines, Cursor: cursor})
+	log, err := site.Ask(v, v.Calls.ListAudit, accounts.ListAuditInput{Limit: auditLines, Cursor: cursor})
 	if site.MistakesOf(err, view.CursorField) != nil { // a URL that no page links to
 		return v.NotFound()
 	}
 	if err != nil {
 		return err
 	}
-	keys, err := site.Ask(v, v.Calls.ListKeys, service.ListKeysInput{})
+	keys, err := site.Ask(v, v.Calls.ListKeys, keys.ListKeysInput{})
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func showAudit(v *site.Request) error {
 }
 
 // auditNames returns the titles of keys by their ids.
-func auditNames(keys *service.KeyList) map[string]string {
+func auditNames(keys *keys.KeyList) map[string]string {
 	names := map[string]string{}
 	for i := range keys.Keys {
 		names[keys.Keys[i].ID] = view.KeyTitle(keys.Keys[i].Name, keys.Keys[i].Prefix)
@@ -65,7 +66,7 @@ var (
 	fieldWords = strings.NewReplacer("_", " ")
 )
 
-func eventOf(v *site.Request, l *service.AuditLine, names map[string]string) view.Event {
+func eventOf(v *site.Request, l *accounts.AuditLine, names map[string]string) view.Event {
 	e := view.Event{
 		When: v.Reader.Moment(l.At), What: actionWords(l.Action), Who: actorWords(l),
 		Where: originWords[l.Origin], Changes: differences(l.Before, l.After),
@@ -114,7 +115,7 @@ func actionWords(action string) string {
 }
 
 // actorWords names who made a change: a user by e-mail address, where there is one.
-func actorWords(l *service.AuditLine) string {
+func actorWords(l *accounts.AuditLine) string {
 	if l.ActorEmail != "" {
 		return l.ActorEmail
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
 )
 
 // pathUnsubscribe is the path of unsubscribe links in mails (outbox.UnsubscribePath).
@@ -24,7 +24,7 @@ var topicWords = map[account.Topic]string{
 func showUnsubscribe(v *site.Request) error {
 	v.HideReferrer()
 	token := v.R.URL.Query().Get("token")
-	shown, err := site.Ask(v, v.Calls.ShowUnsubscribe, service.UnsubscribeInput{Token: token})
+	shown, err := site.Ask(v, v.Calls.ShowUnsubscribe, accounts.UnsubscribeInput{Token: token})
 	if err != nil {
 		return overStop(v, err)
 	}
@@ -64,7 +64,7 @@ func unsubscribe(v *site.Request) error {
 		}
 		token = v.R.PostForm.Get("token")
 	}
-	stopped, err := site.Ask(v, v.Calls.Unsubscribe, service.UnsubscribeInput{Token: token})
+	stopped, err := site.Ask(v, v.Calls.Unsubscribe, accounts.UnsubscribeInput{Token: token})
 	if err != nil {
 		return overStop(v, err)
 	}
@@ -99,7 +99,7 @@ func saveMails(v *site.Request) error {
 	for _, name := range v.R.PostForm["topics"] {
 		wanted = append(wanted, account.Topic(name))
 	}
-	if _, err := site.Ask(v, v.Calls.ChooseMailTopics, service.ChooseMailTopicsInput{Topics: wanted}); err != nil {
+	if _, err := site.Ask(v, v.Calls.ChooseMailTopics, accounts.ChooseMailTopicsInput{Topics: wanted}); err != nil {
 		return err
 	}
 	return saved(v, "Your mails", "mails")

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
 )
 
 func TestUnsubscribeLink_ShowsAButtonThatStopsTheMail(t *testing.T) {
@@ -28,7 +28,7 @@ func TestUnsubscribeLink_ShowsAButtonThatStopsTheMail(t *testing.T) {
 	require.Contains(t, got.Body, "Stop mails about expiring packs")
 	require.Equal(t, got.Header.Get("Referrer-Policy"), "no-referrer")
 	got = b.Post("/unsubscribe", url.Values{"token": {"tok"}})
-	in := consoletest.LastChange[service.UnsubscribeInput](t, h)
+	in := consoletest.LastChange[accounts.UnsubscribeInput](t, h)
 	expect.Equal(t, got.Status, http.StatusOK)
 	expect.Equal(t, in.Token, "tok")
 	expect.Contains(t, got.Body, "These mails are stopped")
@@ -42,7 +42,7 @@ func TestUnsubscribeLink_WorksFromMailProgramsWithoutAPage(t *testing.T) {
 	pages := consoletest.Visitor(t, h, Register).Pages
 	got := consoletest.Send(t, pages, http.MethodPost, "/unsubscribe?token=tok",
 		url.Values{"List-Unsubscribe": {"One-Click"}}, nil)
-	if in := consoletest.LastChange[service.UnsubscribeInput](t, h); got.Status != http.StatusOK || in.Token != "tok" {
+	if in := consoletest.LastChange[accounts.UnsubscribeInput](t, h); got.Status != http.StatusOK || in.Token != "tok" {
 		t.Errorf("it answers %d with %+v: %s", got.Status, in, got.Body)
 	}
 	foreign := map[string]string{"Origin": "https://mail.example", "Sec-Fetch-Site": "cross-site"}
@@ -83,7 +83,7 @@ func TestSettings_UserChoosesMails(t *testing.T) {
 		}
 	}
 	got := b.Post("/settings/mails", url.Values{"topics": {"usage", "incidents"}})
-	in := consoletest.LastChange[service.ChooseMailTopicsInput](t, h)
+	in := consoletest.LastChange[accounts.ChooseMailTopicsInput](t, h)
 	if got.Header.Get("Location") != "/settings#mails" ||
 		!slices.Equal(in.Topics, []account.Topic{account.TopicUsage, account.TopicIncidents}) {
 		t.Errorf("it leads to %q with %v", got.Header.Get("Location"), in.Topics)

@@ -7,10 +7,11 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
-func describePeople(v *site.Request, p *settingsPage, people *service.MemberList) {
+func describePeople(v *site.Request, p *settingsPage, people *accounts.MemberList) {
 	owners := 0
 	for i := range people.Members {
 		if people.Members[i].Role == view.RoleOwner {
@@ -63,7 +64,7 @@ func roleSelection(chosen string) view.Selection {
 // invite invites somebody to the account.
 func invite(v *site.Request) error {
 	email, role := v.R.PostForm.Get("email"), v.R.PostForm.Get("role")
-	made, err := site.Ask(v, v.Calls.InviteMember, service.InviteMemberInput{Email: email, Role: role})
+	made, err := site.Ask(v, v.Calls.InviteMember, accounts.InviteMemberInput{Email: email, Role: role})
 	if wrong := site.MistakesOf(err, "email"); wrong != nil {
 		return settingsAgain(v, wrong, func(p *settingsPage) {
 			p.Invite, p.InviteRole = inviteField(email, wrong["email"]), roleSelection(role)
@@ -78,7 +79,7 @@ func invite(v *site.Request) error {
 
 // peopleOf lists the members and the invitations of the account.
 func peopleOf(v *site.Request) (*settingsPage, error) {
-	list, err := site.Ask(v, v.Calls.ListMembers, service.Nothing{})
+	list, err := site.Ask(v, v.Calls.ListMembers, operation.Nothing{})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func confirmRemove(v *site.Request) error {
 // removeMember removes a member from the account.
 func removeMember(v *site.Request) error {
 	user := v.R.PathValue("id")
-	if _, err := site.Ask(v, v.Calls.RemoveMember, service.RemoveMemberInput{UserID: user}); err != nil {
+	if _, err := site.Ask(v, v.Calls.RemoveMember, accounts.RemoveMemberInput{UserID: user}); err != nil {
 		return refusedOn(v, "people", err)
 	}
 	if user == v.Session.UserID {
@@ -154,7 +155,7 @@ func refusedOn(v *site.Request, part string, err error) error {
 // changeRole makes a member an owner, or an owner a member.
 func changeRole(v *site.Request) error {
 	role := v.R.PostForm.Get("role")
-	if _, err := site.Ask(v, v.Calls.ChangeMember, service.ChangeMemberInput{
+	if _, err := site.Ask(v, v.Calls.ChangeMember, accounts.ChangeMemberInput{
 		UserID: v.R.PathValue("id"), Role: role,
 	}); err != nil {
 		return refusedOn(v, "people", err)
@@ -184,14 +185,14 @@ func confirmWithdraw(v *site.Request) error {
 
 // withdraw withdraws an invitation.
 func withdraw(v *site.Request) error {
-	if _, err := site.Ask(v, v.Calls.RevokeInvitation, service.InvitationInput{ID: v.R.PathValue("id")}); err != nil {
+	if _, err := site.Ask(v, v.Calls.RevokeInvitation, accounts.InvitationInput{ID: v.R.PathValue("id")}); err != nil {
 		return err
 	}
 	v.FlashAt("people", view.Good, "Invitation withdrawn", "")
 	return v.Redirect(paths.Settings + "#people")
 }
 
-func sessionRowOf(v *site.Request, s *service.ListedSession) sessionRow {
+func sessionRowOf(v *site.Request, s *accounts.ListedSession) sessionRow {
 	return sessionRow{
 		ID: s.ID, Where: browserTitle(s.UserAgent, s.Network), Since: v.Reader.Moment(s.BeganAt),
 		Last: v.Reader.Moment(s.SeenAt), Current: s.Current,
@@ -245,7 +246,7 @@ func marked(text string, marks [][2]string) string {
 
 // confirmEnd asks for confirmation before a session ends.
 func confirmEnd(v *site.Request) error {
-	list, err := site.Ask(v, v.Calls.ListSessions, service.Nothing{})
+	list, err := site.Ask(v, v.Calls.ListSessions, operation.Nothing{})
 	if err != nil {
 		return err
 	}
@@ -268,7 +269,7 @@ func confirmEnd(v *site.Request) error {
 
 // endSession ends one session.
 func endSession(v *site.Request) error {
-	if _, err := site.Ask(v, v.Calls.EndSession, service.EndSessionInput{ID: v.R.PathValue("id")}); err != nil {
+	if _, err := site.Ask(v, v.Calls.EndSession, accounts.EndSessionInput{ID: v.R.PathValue("id")}); err != nil {
 		return err
 	}
 	v.FlashAt("sessions", view.Good, "Session ended", "")
@@ -290,7 +291,7 @@ func confirmSignOutEverywhere(v *site.Request) error {
 
 // signOutEverywhere ends all sessions of the user.
 func signOutEverywhere(v *site.Request) error {
-	if _, err := site.Ask(v, v.Calls.SignOutEverywhere, service.Nothing{}); err != nil {
+	if _, err := site.Ask(v, v.Calls.SignOutEverywhere, operation.Nothing{}); err != nil {
 		return err
 	}
 	v.DropCookie(site.SessionCookie)

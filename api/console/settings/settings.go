@@ -7,7 +7,9 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // showSettings shows everything of the account except its keys.
@@ -20,23 +22,23 @@ func showSettings(v *site.Request) error {
 }
 
 func settingsPageOf(v *site.Request) (*settingsPage, error) {
-	now, err := site.Ask(v, v.Calls.UpdateAccount, service.UpdateAccountInput{})
+	now, err := site.Ask(v, v.Calls.UpdateAccount, accounts.UpdateAccountInput{})
 	if err != nil {
 		return nil, err
 	}
-	services, err := site.Ask(v, v.Calls.ConfigureServices, service.ConfigureServicesInput{})
+	services, err := site.Ask(v, v.Calls.ConfigureServices, keys.ConfigureServicesInput{})
 	if err != nil {
 		return nil, err
 	}
-	people, err := site.Ask(v, v.Calls.ListMembers, service.Nothing{})
+	people, err := site.Ask(v, v.Calls.ListMembers, operation.Nothing{})
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := site.Ask(v, v.Calls.ListSessions, service.Nothing{})
+	sessions, err := site.Ask(v, v.Calls.ListSessions, operation.Nothing{})
 	if err != nil {
 		return nil, err
 	}
-	topics, err := site.Ask(v, v.Calls.ListMailTopics, service.Nothing{})
+	topics, err := site.Ask(v, v.Calls.ListMailTopics, operation.Nothing{})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func saved(v *site.Request, what, part string) error {
 	return v.Redirect(paths.Settings + "#" + part)
 }
 
-func notifications(now *service.AccountSettings) []view.Check {
+func notifications(now *accounts.AccountSettings) []view.Check {
 	box := func(name, label, rule string, on bool) view.Check {
 		return view.Check{ID: name, Name: name, Value: "on", Label: label, Rule: rule, Checked: on}
 	}
@@ -90,7 +92,7 @@ func saveNotifications(v *site.Request) error {
 		on := v.R.PostForm.Get(name) != ""
 		return &on
 	}
-	_, err := site.Ask(v, v.Calls.UpdateAccount, service.UpdateAccountInput{
+	_, err := site.Ask(v, v.Calls.UpdateAccount, accounts.UpdateAccountInput{
 		NotifyUsage80: ticked("notify_usage_80"), NotifyUsage100: ticked("notify_usage_100"),
 		NotifyIncidents: ticked("notify_incidents"),
 	})
@@ -110,7 +112,7 @@ func accountNameField(value, wrong string) view.Field {
 // saveName saves the name of the account.
 func saveName(v *site.Request) error {
 	name := v.R.PostForm.Get("account_name")
-	_, err := site.Ask(v, v.Calls.NameAccount, service.NameAccountInput{Name: name})
+	_, err := site.Ask(v, v.Calls.NameAccount, accounts.NameAccountInput{Name: name})
 	if wrong := site.MistakesOf(err, "name"); wrong != nil {
 		return settingsAgain(v, wrong, func(p *settingsPage) { p.Name = accountNameField(name, wrong["name"]) })
 	}
@@ -140,7 +142,7 @@ func zoneField(value, wrong string) view.Field {
 // saveTimeZone saves the time zone for pages and mails.
 func saveTimeZone(v *site.Request) error {
 	zone := v.R.PostForm.Get("time_zone")
-	_, err := site.Ask(v, v.Calls.UpdateAccount, service.UpdateAccountInput{TimeZone: &zone})
+	_, err := site.Ask(v, v.Calls.UpdateAccount, accounts.UpdateAccountInput{TimeZone: &zone})
 	if wrong := site.MistakesOf(err, "time_zone"); wrong != nil {
 		return settingsAgain(v, wrong, func(p *settingsPage) { p.TimeZone = zoneField(zone, wrong["time_zone"]) })
 	}
@@ -155,7 +157,7 @@ func saveServices(v *site.Request) error {
 	sent := v.ReadServices()
 	wrong := sent.Wrong
 	if len(wrong) == 0 {
-		_, err := site.Ask(v, v.Calls.ConfigureServices, service.ConfigureServicesInput{
+		_, err := site.Ask(v, v.Calls.ConfigureServices, keys.ConfigureServicesInput{
 			Enabled: &sent.Enabled, Caps: &sent.Caps,
 		})
 		wrong = site.MistakesOf(err, site.ServiceFields()...)
@@ -243,7 +245,7 @@ var (
 	}
 )
 
-func describeInsights(p *settingsPage, now *service.AccountSettings) {
+func describeInsights(p *settingsPage, now *accounts.AccountSettings) {
 	i := &now.Insights
 	told := map[string]string{
 		"use_case": i.UseCase, "team_size": i.TeamSize, "volume": i.Volume, "region": i.Region,
@@ -295,7 +297,7 @@ func saveInsights(v *site.Request) error {
 		return &list
 	}
 	other := v.R.PostForm.Get("wish_chain_other")
-	_, err := site.Ask(v, v.Calls.UpdateAccount, service.UpdateAccountInput{
+	_, err := site.Ask(v, v.Calls.UpdateAccount, accounts.UpdateAccountInput{
 		UseCase: answer("use_case"), TeamSize: answer("team_size"), Volume: answer("volume"), Region: answer("region"),
 		PreviousProvider: answer("previous_provider"), ReferralSource: answer("referral_source"),
 		Chains: several("chains"), WishChains: several("wish_chains"), WishChainOther: &other,

@@ -17,7 +17,9 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 func TestPeople_AreManagedByOwnersOnly(t *testing.T) {
@@ -94,12 +96,12 @@ func TestAuditLog_IsPaged(t *testing.T) {
 	t.Parallel()
 	b := consoletest.SignedIn(t, consoletest.NewOperations(), Register)
 	var asked []string
-	b.Pages.Calls.ListAudit = func(_ context.Context, _ *service.Caller,
-		in service.ListAuditInput,
-	) (service.AuditLog, *fault.Error) {
+	b.Pages.Calls.ListAudit = func(_ context.Context, _ *operation.Caller,
+		in accounts.ListAuditInput,
+	) (accounts.AuditLog, *fault.Error) {
 		asked = append(asked, in.Cursor)
-		log := service.AuditLog{
-			Lines: []service.AuditLine{{
+		log := accounts.AuditLog{
+			Lines: []accounts.AuditLine{{
 				At: consoletest.Now, Action: "create_key", Actor: "user u1",
 				Origin: "console",
 			}},
@@ -143,10 +145,10 @@ func TestAuditLog_NamesActorActionAndDifference(t *testing.T) {
 	if got := differences([]byte(`null`), []byte(`not json`)); len(got) != 0 {
 		t.Errorf("documents that are none differ by %v", got)
 	}
-	if got := actorWords(&service.AuditLine{Actor: "user u7"}); got != "a former user (u7)" {
+	if got := actorWords(&accounts.AuditLine{Actor: "user u7"}); got != "a former user (u7)" {
 		t.Errorf("whoever left is called %q", got)
 	}
-	if got := actorWords(&service.AuditLine{Actor: "key cag_aHCrXoRO"}); got != "key cag_aHCrXoRO" {
+	if got := actorWords(&accounts.AuditLine{Actor: "key cag_aHCrXoRO"}); got != "key cag_aHCrXoRO" {
 		t.Errorf("a key is called %q", got)
 	}
 }
@@ -156,7 +158,7 @@ func TestSettings_FormsChangeOnlyWhatTheySay(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
 	b.Post("/settings/notifications", url.Values{"notify_usage_80": {"on"}})
-	in := consoletest.LastChange[service.UpdateAccountInput](t, h)
+	in := consoletest.LastChange[accounts.UpdateAccountInput](t, h)
 	at := expect.In(t, "notifications change")
 	expect.True(at, *in.NotifyUsage80)
 	expect.False(at, *in.NotifyUsage100)
@@ -164,7 +166,7 @@ func TestSettings_FormsChangeOnlyWhatTheySay(t *testing.T) {
 	expect.Nil(at, in.TimeZone)
 	expect.Nil(at, in.Chains)
 	b.Post("/settings/time-zone", url.Values{"time_zone": {"Asia/Tokyo"}})
-	if in = consoletest.LastChange[service.UpdateAccountInput](t, h); *in.TimeZone != "Asia/Tokyo" ||
+	if in = consoletest.LastChange[accounts.UpdateAccountInput](t, h); *in.TimeZone != "Asia/Tokyo" ||
 		in.NotifyUsage80 != nil {
 		t.Errorf("the time zone changes %+v", in)
 	}
@@ -172,7 +174,7 @@ func TestSettings_FormsChangeOnlyWhatTheySay(t *testing.T) {
 		"use_case": {"indexing"}, "team_size": {""}, "chains": {"eth_mainnet", "polygon_pos"},
 		"wish_chain_other": {"Zcash"},
 	})
-	in = consoletest.LastChange[service.UpdateAccountInput](t, h)
+	in = consoletest.LastChange[accounts.UpdateAccountInput](t, h)
 	at = expect.In(t, "insights change")
 	expect.Equal(at, *in.UseCase, "indexing")
 	expect.Nil(at, in.TeamSize)
@@ -182,13 +184,13 @@ func TestSettings_FormsChangeOnlyWhatTheySay(t *testing.T) {
 	b.Post("/settings/services", url.Values{
 		"enabled": {"rpc", "gas"}, "cap.rpc": {"1,000,000"}, "cap.gas": {""}, "cap.nonsense": {"5"},
 	})
-	services := consoletest.LastChange[service.ConfigureServicesInput](t, h)
+	services := consoletest.LastChange[keys.ConfigureServicesInput](t, h)
 	if !slices.Equal(*services.Enabled, []string{"rpc", "gas"}) ||
 		!maps.Equal(*services.Caps, map[string]int64{"rpc": 1_000_000}) {
 		t.Errorf("services change to %v, %v", *services.Enabled, *services.Caps)
 	}
 	b.Post("/settings/invitations", url.Values{"email": {"new@studio-north.example"}, "role": {"owner"}})
-	if got := consoletest.LastChange[service.InviteMemberInput](t, h); got.Email != "new@studio-north.example" ||
+	if got := consoletest.LastChange[accounts.InviteMemberInput](t, h); got.Email != "new@studio-north.example" ||
 		got.Role != view.RoleOwner {
 		t.Errorf("inviting sends %+v", got)
 	}
@@ -236,7 +238,7 @@ func TestSettings_NameTheAccount(t *testing.T) {
 	if got.Status != http.StatusSeeOther || got.Header.Get("Location") != "/settings#account" {
 		t.Errorf("answered %d, to %q", got.Status, got.Header.Get("Location"))
 	}
-	if in := consoletest.LastChange[service.NameAccountInput](t, h); in.Name != consoletest.Hostile {
+	if in := consoletest.LastChange[accounts.NameAccountInput](t, h); in.Name != consoletest.Hostile {
 		t.Errorf("named %+v", in)
 	}
 	h.Refusal = fault.New(fault.FieldRefused, "name holds control or invisible characters.").With("field", "name")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 // pathEntries is the path of links in mails that confirm what an e-mail address was entered for
@@ -32,7 +32,7 @@ func (p entryPage) Head() view.Head {
 func showEntry(v *site.Request) error {
 	hideEntry(v)
 	token := v.R.URL.Query().Get("token")
-	shown, err := site.Ask(v, v.Calls.ShowEntry, service.EntryInput{Token: token})
+	shown, err := site.Ask(v, v.Calls.ShowEntry, tickets.EntryInput{Token: token})
 	if err != nil {
 		return overEntry(v, err)
 	}
@@ -44,17 +44,17 @@ func changeEntry(v *site.Request) error {
 	hideEntry(v)
 	form := v.R.PostForm
 	token := form.Get("token")
-	var shown service.ShownEntry
+	var shown tickets.ShownEntry
 	var err error
 	var done string
 	switch form.Get("do") {
 	case "confirm":
-		shown, err = site.Ask(v, v.Calls.ConfirmEntry, service.ConfirmEntryInput{
+		shown, err = site.Ask(v, v.Calls.ConfirmEntry, tickets.ConfirmEntryInput{
 			Token: token, ProductUpdates: form.Get("product_updates") != "",
 		})
 		done = "Confirmed. " + newsWords(shown.ProductUpdates)
 	case "leave":
-		shown, err = site.Ask(v, v.Calls.LeaveEntry, service.EntryInput{Token: token})
+		shown, err = site.Ask(v, v.Calls.LeaveEntry, tickets.EntryInput{Token: token})
 		done = "Done. The address was deleted."
 	default:
 		return &site.PageError{
@@ -95,7 +95,7 @@ func newsWords(wanted bool) string {
 	return "You get a mail when access opens, and nothing else."
 }
 
-func newEntryPage(e *service.ShownEntry, token string, done *view.Notice) entryPage {
+func newEntryPage(e *tickets.ShownEntry, token string, done *view.Notice) entryPage {
 	p := entryPage{Token: token, Done: done}
 	news := &view.Check{
 		ID: "product_updates", Name: "product_updates", Value: "yes", Label: "Also send product news",

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 // Mail scanners follow links but do not press buttons.
@@ -39,7 +39,7 @@ func TestEntryLink_ButtonsConfirmAndLeave(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.Visitor(t, h, Register)
 	b.Get(pathEntries + "?token=tok")
-	for news, want := range map[string]service.ConfirmEntryInput{
+	for news, want := range map[string]tickets.ConfirmEntryInput{
 		"": {Token: "tok"}, "yes": {Token: "tok", ProductUpdates: true},
 	} {
 		form := url.Values{"token": {"tok"}, "do": {"confirm"}}
@@ -47,13 +47,13 @@ func TestEntryLink_ButtonsConfirmAndLeave(t *testing.T) {
 			form.Set("product_updates", news)
 		}
 		got := b.Post(pathEntries, form)
-		in := consoletest.LastChange[service.ConfirmEntryInput](t, h)
+		in := consoletest.LastChange[tickets.ConfirmEntryInput](t, h)
 		expect.Equal(t, got.Status, http.StatusOK)
 		expect.Equal(t, in, want)
 		expect.Contains(t, got.Body, "Confirmed.")
 	}
 	got := b.Post(pathEntries, url.Values{"token": {"tok"}, "do": {"leave"}})
-	in := consoletest.LastChange[service.EntryInput](t, h)
+	in := consoletest.LastChange[tickets.EntryInput](t, h)
 	expect.Equal(t, got.Status, http.StatusOK)
 	expect.Equal(t, in.Token, "tok")
 	expect.Contains(t, got.Body, "was deleted")

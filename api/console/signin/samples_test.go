@@ -5,7 +5,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/api/console/view"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 // samples are the pages of signing in; name is a text that somebody chose.
@@ -29,12 +29,12 @@ func samples(name string) map[string]view.Page {
 			Pattern: "[0-9]{6}", Most: 6, Rule: "Six digits.",
 		}},
 		"entry": newEntryPage(&consoletest.WaitingEntry, name, nil),
-		"entry-confirmed": newEntryPage(&service.ShownEntry{About: "waitlist", Status: "confirmed", Email: name}, name,
+		"entry-confirmed": newEntryPage(&tickets.ShownEntry{About: "waitlist", Status: "confirmed", Email: name}, name,
 			&view.Notice{Tone: view.Good, Text: name}),
-		"entry-left": newEntryPage(&service.ShownEntry{About: "waitlist", Status: "left", Email: name}, name, nil),
-		"entry-wish": newEntryPage(&service.ShownEntry{About: "wishlist", Status: "asked", Wishes: 2, Email: name},
+		"entry-left": newEntryPage(&tickets.ShownEntry{About: "waitlist", Status: "left", Email: name}, name, nil),
+		"entry-wish": newEntryPage(&tickets.ShownEntry{About: "wishlist", Status: "asked", Wishes: 2, Email: name},
 			name, nil),
-		"entry-withdrawn": newEntryPage(&service.ShownEntry{About: "wishlist", Status: "withdrawn", Email: name},
+		"entry-withdrawn": newEntryPage(&tickets.ShownEntry{About: "wishlist", Status: "withdrawn", Email: name},
 			name, nil),
 	}
 }

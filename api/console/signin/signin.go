@@ -11,7 +11,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // Lifetimes of cookies. The database decides when a session or a sign-in expires, which may be
@@ -37,7 +38,7 @@ func emailField(value, wrong string) view.Field {
 func showSignIn(v *site.Request) error {
 	next := paths.Local(v.R.URL.Query().Get("next"), "")
 	if v.Cookie(site.SessionCookie) != "" {
-		if _, err := site.Ask(v, v.Calls.ShowSession, service.Nothing{}); err == nil {
+		if _, err := site.Ask(v, v.Calls.ShowSession, operation.Nothing{}); err == nil {
 			return v.Redirect(paths.Local(next, paths.Overview))
 		}
 	}
@@ -55,7 +56,7 @@ func thenWords(next string) string {
 // startSignIn sends the mail. The answer is the same for known and unknown addresses.
 func startSignIn(v *site.Request) error {
 	email, next := v.R.PostForm.Get("email"), paths.Local(v.R.PostForm.Get("next"), "")
-	started, err := site.Ask(v, v.Calls.StartSignIn, service.StartSignInInput{Email: email, ReturnTo: next})
+	started, err := site.Ask(v, v.Calls.StartSignIn, accounts.StartSignInInput{Email: email, ReturnTo: next})
 	if wrong := site.MistakesOf(err, "email"); wrong != nil {
 		if text, ok := wrong[""]; ok {
 			wrong["email"] = text
@@ -109,7 +110,7 @@ func finishByCode(v *site.Request) error {
 	if browser == "" {
 		return v.Redirect(paths.SignIn)
 	}
-	entered, err := site.Ask(v, v.Calls.FinishByCode, service.SignInCodeInput{
+	entered, err := site.Ask(v, v.Calls.FinishByCode, accounts.SignInCodeInput{
 		BrowserToken: browser, Code: v.R.PostForm.Get("code"),
 	})
 	if wrong := site.MistakesOf(err, "code"); wrong != nil {
@@ -122,7 +123,7 @@ func finishByCode(v *site.Request) error {
 }
 
 // enter sets the browser's session, replacing any other, and redirects.
-func enter(v *site.Request, e service.Entered) error {
+func enter(v *site.Request, e accounts.Entered) error {
 	v.SetCookie(site.SessionCookie, e.SessionToken, sessionLifetime)
 	v.DropCookie(signInCookie)
 	v.DropCookie(site.VisitorCookie)
@@ -133,7 +134,7 @@ func enter(v *site.Request, e service.Entered) error {
 func showLink(v *site.Request) error {
 	v.HideReferrer()
 	token := v.R.URL.Query().Get("token")
-	shown, err := site.Ask(v, v.Calls.ShowLink, service.SignInLinkInput{Token: token})
+	shown, err := site.Ask(v, v.Calls.ShowLink, accounts.SignInLinkInput{Token: token})
 	if err != nil {
 		return overLink(v, err)
 	}
@@ -146,7 +147,7 @@ func showLink(v *site.Request) error {
 // finishByLink signs in with the link in the mail, which works once.
 func finishByLink(v *site.Request) error {
 	v.HideReferrer()
-	entered, err := site.Ask(v, v.Calls.FinishByLink, service.SignInLinkInput{Token: v.R.PostForm.Get("token")})
+	entered, err := site.Ask(v, v.Calls.FinishByLink, accounts.SignInLinkInput{Token: v.R.PostForm.Get("token")})
 	if err != nil {
 		return overLink(v, err)
 	}
@@ -170,7 +171,7 @@ func overLink(v *site.Request, err error) error {
 func showInvitation(v *site.Request) error {
 	v.HideReferrer()
 	token := v.R.URL.Query().Get("token")
-	shown, err := site.Ask(v, v.Calls.ShowInvitation, service.InvitationLinkInput{Token: token})
+	shown, err := site.Ask(v, v.Calls.ShowInvitation, accounts.InvitationLinkInput{Token: token})
 	if err != nil {
 		return overLink(v, err)
 	}
@@ -187,9 +188,9 @@ func showInvitation(v *site.Request) error {
 func acceptInvitation(v *site.Request) error {
 	v.HideReferrer()
 	token := v.R.PostForm.Get("token")
-	entered, err := site.Ask(v, v.Calls.AcceptInvitation, service.InvitationLinkInput{Token: token})
+	entered, err := site.Ask(v, v.Calls.AcceptInvitation, accounts.InvitationLinkInput{Token: token})
 	if site.RefusedFor(err, fault.KeyInvalid) {
-		if _, signedOut := site.Ask(v, v.Calls.ShowSession, service.Nothing{}); signedOut == nil {
+		if _, signedOut := site.Ask(v, v.Calls.ShowSession, operation.Nothing{}); signedOut == nil {
 			return v.Show(http.StatusConflict, view.ErrorPage{
 				Heading: "This invitation is for another address",
 				Public:  true, Back: view.Link{Text: "Overview", To: paths.Overview}, Notice: view.Notice{
@@ -209,7 +210,7 @@ func acceptInvitation(v *site.Request) error {
 
 // signOut ends the session, if there is one, and drops the key that asks support.
 func signOut(v *site.Request) error {
-	if _, err := site.Ask(v, v.Calls.SignOut, service.Nothing{}); err != nil &&
+	if _, err := site.Ask(v, v.Calls.SignOut, operation.Nothing{}); err != nil &&
 		!site.RefusedFor(err, fault.KeyInvalid) {
 		return err
 	}
@@ -220,7 +221,7 @@ func signOut(v *site.Request) error {
 
 // switchAccount switches the session to another account.
 func switchAccount(v *site.Request) error {
-	if _, err := site.Ask(v, v.Calls.SwitchAccount, service.SwitchAccountInput{
+	if _, err := site.Ask(v, v.Calls.SwitchAccount, accounts.SwitchAccountInput{
 		AccountID: v.R.PostForm.Get("account"),
 	}); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
 )
 
 func TestSignIn_ByCodeStartsASession(t *testing.T) {
@@ -23,7 +23,7 @@ func TestSignIn_ByCodeStartsASession(t *testing.T) {
 	if got.Header.Get("Location") != "/sign-in/code" {
 		t.Fatalf("it answers %d: %s", got.Status, got.Body)
 	}
-	if in := consoletest.LastChange[service.StartSignInInput](t, h); in.Email != "mira@studio-north.example" ||
+	if in := consoletest.LastChange[accounts.StartSignInInput](t, h); in.Email != "mira@studio-north.example" ||
 		in.ReturnTo != "/keys" {
 		t.Errorf("it asks for %+v", in)
 	}
@@ -36,7 +36,7 @@ func TestSignIn_ByCodeStartsASession(t *testing.T) {
 	if got.Header.Get("Location") != "/keys" || before == "" {
 		t.Fatalf("it answers %d and leads to %q", got.Status, got.Header.Get("Location"))
 	}
-	if in := consoletest.LastChange[service.SignInCodeInput](t, h); in.BrowserToken != "cagb_browser" ||
+	if in := consoletest.LastChange[accounts.SignInCodeInput](t, h); in.BrowserToken != "cagb_browser" ||
 		in.Code != "123456" {
 		t.Errorf("it asks for %+v", in)
 	}

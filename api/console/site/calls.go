@@ -7,102 +7,113 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/advice"
+	"github.com/chainaccess/gateway/service/agents"
+	"github.com/chainaccess/gateway/service/billing"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/payments"
+	"github.com/chainaccess/gateway/service/statements"
+	"github.com/chainaccess/gateway/service/status"
+	"github.com/chainaccess/gateway/service/tickets"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
 // Call runs one operation in process.
-type Call[In, Out any] func(context.Context, *service.Caller, In) (Out, *fault.Error)
+type Call[In, Out any] func(context.Context, *operation.Caller, In) (Out, *fault.Error)
 
 // Calls are the operations that the pages use. CallsOf fills it.
 type Calls struct {
-	StartSignIn  Call[service.StartSignInInput, service.StartedSignIn]
-	ShowLink     Call[service.SignInLinkInput, service.ShownSignIn]
-	FinishByLink Call[service.SignInLinkInput, service.Entered]
-	FinishByCode Call[service.SignInCodeInput, service.Entered]
+	StartSignIn  Call[accounts.StartSignInInput, accounts.StartedSignIn]
+	ShowLink     Call[accounts.SignInLinkInput, accounts.ShownSignIn]
+	FinishByLink Call[accounts.SignInLinkInput, accounts.Entered]
+	FinishByCode Call[accounts.SignInCodeInput, accounts.Entered]
 
-	ShowSession       Call[service.Nothing, service.CurrentSession]
-	SignOut           Call[service.Nothing, service.Nothing]
-	SignOutEverywhere Call[service.Nothing, service.EndedSessions]
-	ListSessions      Call[service.Nothing, service.SessionList]
-	EndSession        Call[service.EndSessionInput, service.Nothing]
-	ListAccounts      Call[service.Nothing, service.AccountChoice]
-	SwitchAccount     Call[service.SwitchAccountInput, service.Nothing]
+	ShowSession       Call[operation.Nothing, accounts.CurrentSession]
+	SignOut           Call[operation.Nothing, operation.Nothing]
+	SignOutEverywhere Call[operation.Nothing, accounts.EndedSessions]
+	ListSessions      Call[operation.Nothing, accounts.SessionList]
+	EndSession        Call[accounts.EndSessionInput, operation.Nothing]
+	ListAccounts      Call[operation.Nothing, accounts.AccountChoice]
+	SwitchAccount     Call[accounts.SwitchAccountInput, operation.Nothing]
 
-	ListMembers      Call[service.Nothing, service.MemberList]
-	InviteMember     Call[service.InviteMemberInput, service.Invitation]
-	RevokeInvitation Call[service.InvitationInput, service.Nothing]
-	ShowInvitation   Call[service.InvitationLinkInput, service.Invitation]
-	AcceptInvitation Call[service.InvitationLinkInput, service.Entered]
-	ChangeMember     Call[service.ChangeMemberInput, service.Nothing]
-	RemoveMember     Call[service.RemoveMemberInput, service.Nothing]
+	ListMembers      Call[operation.Nothing, accounts.MemberList]
+	InviteMember     Call[accounts.InviteMemberInput, accounts.Invitation]
+	RevokeInvitation Call[accounts.InvitationInput, operation.Nothing]
+	ShowInvitation   Call[accounts.InvitationLinkInput, accounts.Invitation]
+	AcceptInvitation Call[accounts.InvitationLinkInput, accounts.Entered]
+	ChangeMember     Call[accounts.ChangeMemberInput, operation.Nothing]
+	RemoveMember     Call[accounts.RemoveMemberInput, operation.Nothing]
 
-	BillingStatus  Call[service.Nothing, service.BillingStatus]
-	PriceLadder    Call[service.Nothing, service.PriceLadder]
-	StartCheckout  Call[service.StartCheckoutInput, service.StartedCheckout]
-	FinishCheckout Call[service.FinishCheckoutInput, service.FinishedCheckout]
-	ChangePlan     Call[service.ChangePlanInput, service.PlanChange]
-	CancelPlan     Call[service.Nothing, service.PlanChange]
-	ResumePlan     Call[service.Nothing, service.PlanChange]
-	OpenPortal     Call[service.Nothing, service.Portal]
-	ListInvoices   Call[service.ListInvoicesInput, service.InvoiceList]
-	ShowInvoice    Call[service.ShowInvoiceInput, service.InvoicePage]
+	BillingStatus  Call[operation.Nothing, billing.BillingStatus]
+	PriceLadder    Call[operation.Nothing, billing.PriceLadder]
+	StartCheckout  Call[billing.StartCheckoutInput, billing.StartedCheckout]
+	FinishCheckout Call[billing.FinishCheckoutInput, billing.FinishedCheckout]
+	ChangePlan     Call[billing.ChangePlanInput, billing.PlanChange]
+	CancelPlan     Call[operation.Nothing, billing.PlanChange]
+	ResumePlan     Call[operation.Nothing, billing.PlanChange]
+	OpenPortal     Call[operation.Nothing, billing.Portal]
+	ListInvoices   Call[billing.ListInvoicesInput, billing.InvoiceList]
+	ShowInvoice    Call[billing.ShowInvoiceInput, billing.InvoicePage]
 
-	ListStatements  Call[service.Nothing, service.StatementList]
-	GetStatement    Call[service.StatementInput, statement.Statement]
-	ExportStatement Call[service.ExportStatementInput, service.StatementTable]
+	ListStatements  Call[operation.Nothing, statements.StatementList]
+	GetStatement    Call[statements.StatementInput, statement.Statement]
+	ExportStatement Call[statements.ExportStatementInput, statements.StatementTable]
 
-	ShowUnsubscribe  Call[service.UnsubscribeInput, service.StoppedMails]
-	Unsubscribe      Call[service.UnsubscribeInput, service.StoppedMails]
-	ListMailTopics   Call[service.Nothing, service.MailTopics]
-	ChooseMailTopics Call[service.ChooseMailTopicsInput, service.MailTopics]
+	ShowUnsubscribe  Call[accounts.UnsubscribeInput, accounts.StoppedMails]
+	Unsubscribe      Call[accounts.UnsubscribeInput, accounts.StoppedMails]
+	ListMailTopics   Call[operation.Nothing, accounts.MailTopics]
+	ChooseMailTopics Call[accounts.ChooseMailTopicsInput, accounts.MailTopics]
 
-	ShowEntry    Call[service.EntryInput, service.ShownEntry]
-	ConfirmEntry Call[service.ConfirmEntryInput, service.ShownEntry]
-	LeaveEntry   Call[service.EntryInput, service.ShownEntry]
+	ShowEntry    Call[tickets.EntryInput, tickets.ShownEntry]
+	ConfirmEntry Call[tickets.ConfirmEntryInput, tickets.ShownEntry]
+	LeaveEntry   Call[tickets.EntryInput, tickets.ShownEntry]
 
-	UsageByDay        Call[service.UsageByDayInput, service.UsageByDay]
-	ExploreUsage      Call[service.ExploreUsageInput, service.ExploredUsage]
-	ExportUsage       Call[service.ExploreUsageInput, service.UsageTable]
-	GetInsights       Call[service.Nothing, service.UsageInsights]
-	CreateKey         Call[service.CreateKeyInput, service.CreatedKey]
-	ListKeys          Call[service.ListKeysInput, service.KeyList]
-	ConfigureKey      Call[service.ConfigureKeyInput, service.ConfiguredKey]
-	RevokeKey         Call[service.RevokeKeyInput, service.RevokedKey]
-	ConfigureServices Call[service.ConfigureServicesInput, service.ConfiguredServices]
-	UpdateAccount     Call[service.UpdateAccountInput, service.AccountSettings]
-	NameAccount       Call[service.NameAccountInput, service.NamedAccount]
-	ListAudit         Call[service.ListAuditInput, service.AuditLog]
-	ListAgents        Call[service.Nothing, service.AgentList]
-	AdoptKey          Call[service.AdoptKeyInput, service.AdoptedKey]
+	UsageByDay        Call[usage.UsageByDayInput, usage.UsageByDay]
+	ExploreUsage      Call[usage.ExploreUsageInput, usage.ExploredUsage]
+	ExportUsage       Call[usage.ExploreUsageInput, usage.UsageTable]
+	GetInsights       Call[operation.Nothing, advice.UsageInsights]
+	CreateKey         Call[keys.CreateKeyInput, keys.CreatedKey]
+	ListKeys          Call[keys.ListKeysInput, keys.KeyList]
+	ConfigureKey      Call[keys.ConfigureKeyInput, keys.ConfiguredKey]
+	RevokeKey         Call[keys.RevokeKeyInput, keys.RevokedKey]
+	ConfigureServices Call[keys.ConfigureServicesInput, keys.ConfiguredServices]
+	UpdateAccount     Call[accounts.UpdateAccountInput, accounts.AccountSettings]
+	NameAccount       Call[accounts.NameAccountInput, accounts.NamedAccount]
+	ListAudit         Call[accounts.ListAuditInput, accounts.AuditLog]
+	ListAgents        Call[operation.Nothing, agents.AgentList]
+	AdoptKey          Call[agents.AdoptKeyInput, agents.AdoptedKey]
 
-	ClaimAgentStart    Call[service.ClaimAgentStartInput, service.Challenged]
-	ClaimAgentComplete Call[service.ClaimAgentInput, service.ClaimedAgent]
+	ClaimAgentStart    Call[agents.ClaimAgentStartInput, agents.Challenged]
+	ClaimAgentComplete Call[agents.ClaimAgentInput, agents.ClaimedAgent]
 
-	GetStatus      Call[service.Nothing, service.Status]
-	PreviewTicket  Call[service.PreviewTicketInput, service.TicketPreview]
-	CreateTicket   Call[service.CreateTicketInput, service.CreatedTicket]
-	ListTickets    Call[service.ListTicketsInput, service.TicketList]
-	GetTicket      Call[service.TicketInput, service.TicketDetail]
-	ReplyTicket    Call[service.ReplyTicketInput, service.TicketView]
-	SubmitFeedback Call[service.SubmitFeedbackInput, service.FeedbackView]
-	ListFeedback   Call[service.ListFeedbackInput, service.FeedbackList]
+	GetStatus      Call[operation.Nothing, status.Status]
+	PreviewTicket  Call[tickets.PreviewTicketInput, tickets.TicketPreview]
+	CreateTicket   Call[tickets.CreateTicketInput, tickets.CreatedTicket]
+	ListTickets    Call[tickets.ListTicketsInput, tickets.TicketList]
+	GetTicket      Call[tickets.TicketInput, tickets.TicketDetail]
+	ReplyTicket    Call[tickets.ReplyTicketInput, tickets.TicketView]
+	SubmitFeedback Call[tickets.SubmitFeedbackInput, tickets.FeedbackView]
+	ListFeedback   Call[tickets.ListFeedbackInput, tickets.FeedbackList]
 
 	// The desk, for staff.
-	DeskListTickets    Call[service.DeskTicketsInput, service.DeskTickets]
-	DeskGetTicket      Call[service.DeskTicketInput, service.DeskTicketDetail]
-	DeskReplyTicket    Call[service.DeskReplyInput, service.TicketView]
-	DeskListFeedback   Call[service.DeskFeedbackInput, service.DeskFeedbackList]
-	DeskAnswerFeedback Call[service.AnswerFeedbackInput, service.FeedbackView]
+	DeskListTickets    Call[tickets.DeskTicketsInput, tickets.DeskTickets]
+	DeskGetTicket      Call[tickets.DeskTicketInput, tickets.DeskTicketDetail]
+	DeskReplyTicket    Call[tickets.DeskReplyInput, tickets.TicketView]
+	DeskListFeedback   Call[tickets.DeskFeedbackInput, tickets.DeskFeedbackList]
+	DeskAnswerFeedback Call[tickets.AnswerFeedbackInput, tickets.FeedbackView]
 
-	GetReceipt Call[service.ReceiptInput, service.Receipt]
+	GetReceipt Call[payments.ReceiptInput, payments.Receipt]
 
 	// For public pages.
-	GetKey      Call[service.GetKeyInput, service.Welcome]
-	ListPlans   Call[service.Nothing, service.PlanList]
-	PriceVolume Call[service.PriceVolumeInput, service.PriceLadder]
+	GetKey      Call[keys.GetKeyInput, keys.Welcome]
+	ListPlans   Call[operation.Nothing, advice.PlanList]
+	PriceVolume Call[advice.PriceVolumeInput, billing.PriceLadder]
 
 	// Tools are the metered operations, which visitors may use on the toolbox page. Their forms are
 	// generated from their schemas.
-	Tools []service.Definition
+	Tools []operation.Definition
 }
 
 // CallsOf returns the operations that the pages use.
@@ -141,8 +152,8 @@ func CallsOf(c *service.Registry) Calls {
 }
 
 // toolsOf returns the metered operations that have a route.
-func toolsOf(all []service.Definition) []service.Definition {
-	return slices.DeleteFunc(all, func(c service.Definition) bool {
+func toolsOf(all []operation.Definition) []operation.Definition {
+	return slices.DeleteFunc(all, func(c operation.Definition) bool {
 		meta := c.Meta()
 		return !meta.Metered() || meta.Route.Path == ""
 	})

@@ -2,7 +2,8 @@ package site
 
 import (
 	"github.com/chainaccess/gateway/api/console/view"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/status"
 )
 
 // Chains returns the state of the chains. It returns nil when the state is not available, which
@@ -17,8 +18,8 @@ func (v *Request) Chains() *view.Chains {
 }
 
 // ChainsStatus returns the state of the chains, cached for all pages.
-func (v *Request) ChainsStatus() (service.Status, error) {
-	return v.Site.chains.Get(v.R.Context(), v.Now, func() (service.Status, error) {
-		return Ask(v, v.Calls.GetStatus, service.Nothing{})
+func (v *Request) ChainsStatus() (status.Status, error) {
+	return v.Site.chains.Get(v.R.Context(), v.Now, func() (status.Status, error) {
+		return Ask(v, v.Calls.GetStatus, operation.Nothing{})
 	})
 }

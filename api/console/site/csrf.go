@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/chainaccess/gateway/api/console/paths"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
 )
 
 // Every change is protected three times against cross-site request forgery. Cookies are
@@ -153,9 +153,9 @@ func (v *Request) sentAgain() error {
 func (v *Request) linkNow() (err error) {
 	token := v.R.PostForm.Get("token")
 	if v.R.URL.Path == paths.Accept {
-		_, err = Ask(v, v.Calls.ShowInvitation, service.InvitationLinkInput{Token: token})
+		_, err = Ask(v, v.Calls.ShowInvitation, accounts.InvitationLinkInput{Token: token})
 	} else {
-		_, err = Ask(v, v.Calls.ShowLink, service.SignInLinkInput{Token: token})
+		_, err = Ask(v, v.Calls.ShowLink, accounts.SignInLinkInput{Token: token})
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
 )
 
 // Request is one request of a browser.
@@ -35,8 +35,8 @@ type Request struct {
 	// holder is the key with which somebody asks support; zero for none.
 	holder account.Key
 	// For the person who signed in.
-	Session  *service.CurrentSession
-	accounts []service.Membership // memberships
+	Session  *accounts.CurrentSession
+	accounts []accounts.Membership // memberships
 	Reader   view.Reader
 }
 

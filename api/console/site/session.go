@@ -14,13 +14,16 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/parallel"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // Caller returns the caller for this request's operations.
-func (v *Request) Caller() *service.Caller {
+func (v *Request) Caller() *operation.Caller {
 	id, _ := uuid.Parse(v.ID)
-	c := &service.Caller{Door: service.DoorConsole, RequestID: id, Network: v.Network(v.R), Browser: v.R.UserAgent()}
+	c := &operation.Caller{
+		Door: operation.DoorConsole, RequestID: id, Network: v.Network(v.R),
+		Browser: v.R.UserAgent(),
+	}
 	if v.holder.IsZero() {
 		c.Session = v.Cookie(SessionCookie)
 	} else {
@@ -82,7 +85,7 @@ func (v *Request) enter() (bool, error) {
 	if v.Cookie(SessionCookie) == "" {
 		return false, nil
 	}
-	session, err := Ask(v, v.Calls.ShowSession, service.Nothing{})
+	session, err := Ask(v, v.Calls.ShowSession, operation.Nothing{})
 	switch {
 	case RefusedFor(err, fault.KeyInvalid):
 		v.DropCookie(SessionCookie)
@@ -92,7 +95,7 @@ func (v *Request) enter() (bool, error) {
 		return false, err
 	}
 	v.Session, v.Reader = &session, view.Reader{Now: v.Now(), Zone: zoneOf(session.TimeZone)}
-	choice, err := Ask(v, v.Calls.ListAccounts, service.Nothing{})
+	choice, err := Ask(v, v.Calls.ListAccounts, operation.Nothing{})
 	if err != nil {
 		return false, err
 	}

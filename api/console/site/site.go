@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/assets"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/status"
 )
 
 // Options are the dependencies of the pages. The package owns none of them.
@@ -58,7 +58,7 @@ type Site struct {
 	// programs serve POSTs of programs, whose body is JSON, by path.
 	programs map[string]http.HandlerFunc
 	// chains caches the state of the chains, which several pages show.
-	chains TTLCache[service.Status]
+	chains TTLCache[status.Status]
 }
 
 // New returns a site without pages. It fails when its options or the embedded files are invalid.

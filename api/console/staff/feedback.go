@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/tickets"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/service"
+	ticketing "github.com/chainaccess/gateway/service/tickets"
 )
 
 const replyField = "reply"
@@ -28,10 +28,10 @@ func showFeedback(v *site.Request, code int, id, becomes, typed string, wrong si
 	}
 	chosen, cursor := query.Get("list"), query.Get(view.CursorField)
 	p := feedbackPage{Status: chosen, Cursor: cursor, Filters: feedbackFilters(chosen)}
-	list, err := site.Ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{Status: chosen, Cursor: cursor})
+	list, err := site.Ask(v, v.Calls.DeskListFeedback, ticketing.DeskFeedbackInput{Status: chosen, Cursor: cursor})
 	if err == nil && id != "" && !listsFeedback(&list, id) {
 		// The first person to answer moved it to another list.
-		list, err = site.Ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{
+		list, err = site.Ask(v, v.Calls.DeskListFeedback, ticketing.DeskFeedbackInput{
 			Status: "all", Limit: maxFeedback, Cursor: cursor,
 		})
 		chosen = "all"
@@ -79,8 +79,8 @@ func showFeedback(v *site.Request, code int, id, becomes, typed string, wrong si
 // page.
 const maxFeedback = 100
 
-func listsFeedback(list *service.DeskFeedbackList, id string) bool {
-	return slices.ContainsFunc(list.Feedback, func(f service.DeskFeedback) bool { return f.ID == id })
+func listsFeedback(list *ticketing.DeskFeedbackList, id string) bool {
+	return slices.ContainsFunc(list.Feedback, func(f ticketing.DeskFeedback) bool { return f.ID == id })
 }
 
 // feedbackFilters returns the filters of the list.
@@ -101,7 +101,7 @@ func feedbackFilters(chosen string) []view.Filter {
 	return filters
 }
 
-func feedbackRowOf(v *site.Request, f *service.DeskFeedback, becomes, wrong string) feedbackRow {
+func feedbackRowOf(v *site.Request, f *ticketing.DeskFeedback, becomes, wrong string) feedbackRow {
 	row := feedbackRow{
 		Feedback: tickets.FeedbackOf(v.Reader, &f.FeedbackView), ID: f.ID,
 		Account: view.AccountTitle(f.Account, f.AccountID),
@@ -127,7 +127,7 @@ func answerFeedback(v *site.Request) error {
 	form, id := v.R.PostForm, v.R.PathValue("id")
 	becomes, typed := form.Get(view.StatusField), site.UnixLines(form.Get(replyField))
 	seen, _ := strconv.Atoi(form.Get(tickets.SeenField)) // 0 when malformed
-	done, err := site.Ask(v, v.Calls.DeskAnswerFeedback, service.AnswerFeedbackInput{
+	done, err := site.Ask(v, v.Calls.DeskAnswerFeedback, ticketing.AnswerFeedbackInput{
 		ID: id, Status: becomes, Reply: typed, Seen: max(seen, 0),
 	})
 	if wrong := site.MistakesOf(err, view.StatusField, replyField, tickets.SeenField); wrong != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/service"
+	ticketing "github.com/chainaccess/gateway/service/tickets"
 )
 
 const (
@@ -79,7 +79,7 @@ var priorities = [][2]string{
 func listTickets(v *site.Request) error {
 	query := v.R.URL.Query()
 	chosen := cmp.Or(query.Get(view.StatusField), ticketFilters[0][0])
-	in := service.DeskTicketsInput{
+	in := ticketing.DeskTicketsInput{
 		Status: query.Get(view.StatusField), Priority: query.Get(priorityField),
 		AccountID: strings.TrimSpace(query.Get(accountField)), Cursor: query.Get(view.CursorField),
 	}
@@ -141,7 +141,7 @@ func pageAt(query url.Values, cursor string) string {
 }
 
 // stats summarises the open tickets.
-func stats(v *site.Request, counts []service.DeskCount) []view.Stat {
+func stats(v *site.Request, counts []ticketing.DeskCount) []view.Stat {
 	var ours, urgent, theirs int64
 	oldest := v.Reader.Now
 	for _, c := range counts {
@@ -171,7 +171,7 @@ func stats(v *site.Request, counts []service.DeskCount) []view.Stat {
 	}
 }
 
-func ticketRowOf(v *site.Request, t *service.DeskTicket) ticketRow {
+func ticketRowOf(v *site.Request, t *ticketing.DeskTicket) ticketRow {
 	return ticketRow{
 		Row:     tickets.RowOf(v.Reader, &t.TicketView, paths.StaffTickets, statuses[t.Status]),
 		Account: t.Account, Short: shortID(t.AccountID), AccountID: t.AccountID,
@@ -197,8 +197,8 @@ func priorityRank(p ticket.Priority) int {
 	return 0
 }
 
-func findTicket(v *site.Request) (service.DeskTicketDetail, error) {
-	found, err := site.Ask(v, v.Calls.DeskGetTicket, service.DeskTicketInput{Reference: v.R.PathValue("reference")})
+func findTicket(v *site.Request) (ticketing.DeskTicketDetail, error) {
+	found, err := site.Ask(v, v.Calls.DeskGetTicket, ticketing.DeskTicketInput{Reference: v.R.PathValue("reference")})
 	if site.RefusedFor(err, fault.NotYours) || site.MistakesOf(err, "reference") != nil {
 		return found, &site.PageError{
 			Status: http.StatusNotFound, Heading: "There is no such ticket",
@@ -217,7 +217,7 @@ func getTicket(v *site.Request) error {
 	return showTicket(v, http.StatusOK, &found, "", nil)
 }
 
-func showTicket(v *site.Request, code int, t *service.DeskTicketDetail, typed string, wrong site.Mistakes) error {
+func showTicket(v *site.Request, code int, t *ticketing.DeskTicketDetail, typed string, wrong site.Mistakes) error {
 	p := ticketPageOf(v, t, typed, wrong[view.MessageField])
 	var err error
 	if p.Form, err = v.FormID(wrong); err != nil {
@@ -227,7 +227,7 @@ func showTicket(v *site.Request, code int, t *service.DeskTicketDetail, typed st
 }
 
 // ticketPageOf formats a ticket for staff, with what was typed and its errors.
-func ticketPageOf(v *site.Request, t *service.DeskTicketDetail, typed, wrong string) ticketPage {
+func ticketPageOf(v *site.Request, t *ticketing.DeskTicketDetail, typed, wrong string) ticketPage {
 	p := ticketPage{
 		Page: tickets.PageOf(v.Reader, &t.TicketDetail, typed, wrong), Seen: strconv.Itoa(len(t.Messages)),
 	}
@@ -289,7 +289,7 @@ func answerTicket(v *site.Request) error {
 		do = tickets.DoReply
 	}
 	seen, _ := strconv.Atoi(form.Get(tickets.SeenField)) // 0 when malformed
-	moved, err := site.Ask(v, v.Calls.DeskReplyTicket, service.DeskReplyInput{
+	moved, err := site.Ask(v, v.Calls.DeskReplyTicket, ticketing.DeskReplyInput{
 		Reference: v.R.PathValue("reference"), Message: typed, Resolve: do == tickets.DoResolve,
 		Reopen: do == tickets.DoReopen,
 		Seen:   max(seen, 1), Form: form.Get(site.FormField),

@@ -14,7 +14,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
+	ticketing "github.com/chainaccess/gateway/service/tickets"
 )
 
 func TestDesk_IsHiddenFromPeopleWithoutTheRole(t *testing.T) {
@@ -85,10 +86,10 @@ func TestDesk_ReplyCarriesWhatItsWriterSawAndIsKeptWhenRefused(t *testing.T) {
 		site.FormField: {consoletest.KeyTwo},
 	}
 	got := b.Post(paths.StaffTickets+"/CAG-1001", sent)
-	want := service.DeskReplyInput{
+	want := ticketing.DeskReplyInput{
 		Reference: "CAG-1001", Message: "It is mended.\nSorry.", Resolve: true, Seen: 2, Form: consoletest.KeyTwo,
 	}
-	in := consoletest.LastChange[service.DeskReplyInput](t, h)
+	in := consoletest.LastChange[ticketing.DeskReplyInput](t, h)
 	expect.Equal(t, in, want)
 	expect.Equal(t, got.Status, http.StatusSeeOther)
 	expect.Equal(t, got.Header.Get("Location"), paths.StaffTickets+"/CAG-1001")
@@ -122,7 +123,7 @@ func TestDesk_ReplyCarriesWhatItsWriterSawAndIsKeptWhenRefused(t *testing.T) {
 	}); done.Header.Get("Location") != pathFeedback+"?list=all" {
 		t.Errorf("answered feedback leads to %q", done.Header.Get("Location"))
 	}
-	if in := consoletest.LastChange[service.AnswerFeedbackInput](t, h); in != (service.AnswerFeedbackInput{
+	if in := consoletest.LastChange[ticketing.AnswerFeedbackInput](t, h); in != (ticketing.AnswerFeedbackInput{
 		ID: consoletest.RequestOne, Status: "planned", Reply: "Yes.", Seen: 1,
 	}) {
 		t.Errorf("feedback was answered with %+v", in)
@@ -139,14 +140,14 @@ func TestDesk_FeedbackReplyIsKeptWhenAColleagueWasFirst(t *testing.T) {
 	h.Refusal = fault.New(fault.FieldRefused,
 		"Somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field",
 		"seen")
-	var asked []service.DeskFeedbackInput
+	var asked []ticketing.DeskFeedbackInput
 	listed := consoletest.SampleDeskFeedback("WebSockets")
-	b.Pages.Calls.DeskListFeedback = func(_ context.Context, _ *service.Caller,
-		in service.DeskFeedbackInput,
-	) (service.DeskFeedbackList, *fault.Error) {
+	b.Pages.Calls.DeskListFeedback = func(_ context.Context, _ *operation.Caller,
+		in ticketing.DeskFeedbackInput,
+	) (ticketing.DeskFeedbackList, *fault.Error) {
 		asked = append(asked, in)
 		if in.Status != "all" {
-			return service.DeskFeedbackList{}, nil
+			return ticketing.DeskFeedbackList{}, nil
 		}
 		return listed, nil
 	}
@@ -163,11 +164,11 @@ func TestDesk_FeedbackReplyIsKeptWhenAColleagueWasFirst(t *testing.T) {
 			t.Errorf("it answers %d and lacks %q: %s", got.Status, want, got.Body)
 		}
 	}
-	if want := (service.DeskFeedbackInput{Status: "all", Limit: 100, Cursor: consoletest.KeyOne}); len(asked) != 2 ||
+	if want := (ticketing.DeskFeedbackInput{Status: "all", Limit: 100, Cursor: consoletest.KeyOne}); len(asked) != 2 ||
 		asked[1] != want {
 		t.Errorf("asked was %+v, want %+v at last", asked, want)
 	}
-	listed = service.DeskFeedbackList{}
+	listed = ticketing.DeskFeedbackList{}
 	if gone := b.Post(pathFeedback+"/"+consoletest.RequestOne, sent); !strings.Contains(gone.Body,
 		"Your answer was not saved") || !strings.Contains(gone.Body, `dir="auto">No, &lt;sorry&gt;.</p>`) {
 		t.Errorf("an answer to what is listed nowhere is lost: %s", gone.Body)

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	ticketing "github.com/chainaccess/gateway/service/tickets"
 )
 
 const feedbackPerPage = 50
@@ -36,7 +36,7 @@ func showFeedback(v *site.Request, code int, typed feedbackTyped, wrong site.Mis
 		},
 		Filters: view.FiltersOf(pathFeedback, append([][2]string{{"", "All"}}, tickets.FeedbackStatuses...), chosen),
 	}
-	given, err := site.Ask(v, v.Calls.ListFeedback, service.ListFeedbackInput{
+	given, err := site.Ask(v, v.Calls.ListFeedback, ticketing.ListFeedbackInput{
 		Status: chosen, Cursor: cursor, Limit: feedbackPerPage,
 	})
 	if refused := site.MistakesOf(err, view.StatusField, view.CursorField); refused != nil {
@@ -86,7 +86,7 @@ func giveFeedback(v *site.Request) error {
 		kind: form.Get("kind"), title: strings.TrimSpace(form.Get("title")), body: site.UnixLines(form.Get("body")),
 		chain: form.Get("chain"),
 	}
-	_, err := site.Ask(v, v.Calls.SubmitFeedback, service.SubmitFeedbackInput{
+	_, err := site.Ask(v, v.Calls.SubmitFeedback, ticketing.SubmitFeedbackInput{
 		Kind: typed.kind, Title: typed.title, Body: typed.body, Chain: typed.chain, Form: form.Get(site.FormField),
 	})
 	if wrong := site.MistakesOf(err, "kind", "title", "body", "chain", site.FormField); wrong != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 // Paths that only these pages have.
@@ -135,7 +135,7 @@ func saveKey(v *site.Request) error {
 	if !ok {
 		return showDoor(v, http.StatusUnprocessableEntity, next, "", noKeyText)
 	}
-	_, err := site.Ask(v.As(key), v.Calls.ListTickets, service.ListTicketsInput{Limit: 1})
+	_, err := site.Ask(v.As(key), v.Calls.ListTickets, tickets.ListTicketsInput{Limit: 1})
 	if site.RefusedFor(err, fault.KeyInvalid) {
 		return showDoor(v, http.StatusUnprocessableEntity, next, "", noKeyText)
 	}

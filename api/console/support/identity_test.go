@@ -18,7 +18,9 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 // askingBrowser returns a browser that has entered its key.
@@ -75,8 +77,8 @@ func TestSupportKey_ErrorPathLeadsTheKeysHolderToATicket(t *testing.T) {
 	if filed.Status != http.StatusSeeOther || filed.Header.Get("Location") != "/support/tickets/CAG-1001" {
 		t.Fatalf("filing answers %d and leads to %q: %s", filed.Status, filed.Header.Get("Location"), filed.Body)
 	}
-	if got, want := consoletest.LastChange[service.CreateTicketInput](t, h),
-		(service.CreateTicketInput{
+	if got, want := consoletest.LastChange[tickets.CreateTicketInput](t, h),
+		(tickets.CreateTicketInput{
 			Subject: "s", Message: "one\ntwo", RequestID: consoletest.RequestOne, Form: consoletest.KeyTwo,
 		}); got != want {
 		t.Errorf("filed is %+v, want %+v", got, want)
@@ -203,7 +205,7 @@ func TestSupportKey_WorksWhenTheSessionExpired(t *testing.T) {
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
 	over := &consoletest.Operations{Refusal: fault.New(fault.KeyInvalid, "")}
-	b.Pages.Calls.ShowSession = consoletest.Record[service.Nothing](over, service.CurrentSession{})
+	b.Pages.Calls.ShowSession = consoletest.Record[operation.Nothing](over, accounts.CurrentSession{})
 	page := b.Get(paths.AskAbout + consoletest.RequestOne)
 	if got := b.Fill(page, pathAskKey, url.Values{
 		keyField: {consoletest.BearerOne}, nextField: {paths.AskAbout + consoletest.RequestOne},

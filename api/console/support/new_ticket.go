@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/service"
+	ticketing "github.com/chainaccess/gateway/service/tickets"
 )
 
 // startTicket shows the form for a ticket. The URL may name the call that it is about. A call of
@@ -26,7 +26,7 @@ type ticketTyped struct{ request, subject, message, category string }
 // askForTicket shows the form with what was typed, its errors, and the evidence that will be
 // attached.
 func askForTicket(v *site.Request, code int, typed ticketTyped, wrong site.Mistakes, notices ...view.Notice) error {
-	preview, err := site.Ask(v, v.Calls.PreviewTicket, service.PreviewTicketInput{RequestID: typed.request})
+	preview, err := site.Ask(v, v.Calls.PreviewTicket, ticketing.PreviewTicketInput{RequestID: typed.request})
 	switch {
 	case typed.request == "":
 	case site.RefusedFor(err, fault.NotYours):
@@ -45,7 +45,7 @@ func askForTicket(v *site.Request, code int, typed ticketTyped, wrong site.Mista
 	return showNewTicket(v, code, &preview, typed, wrong, notices...)
 }
 
-func showNewTicket(v *site.Request, code int, preview *service.TicketPreview, typed ticketTyped, wrong site.Mistakes,
+func showNewTicket(v *site.Request, code int, preview *ticketing.TicketPreview, typed ticketTyped, wrong site.Mistakes,
 	notices ...view.Notice,
 ) error {
 	p := newTicketPageOf(v, preview, typed, wrong)
@@ -75,7 +75,7 @@ func noSuchCall(v *site.Request, request string, cause error) view.Notice {
 	return n
 }
 
-func newTicketPageOf(v *site.Request, preview *service.TicketPreview, typed ticketTyped,
+func newTicketPageOf(v *site.Request, preview *ticketing.TicketPreview, typed ticketTyped,
 	wrong site.Mistakes,
 ) newTicketPage {
 	p := newTicketPage{
@@ -148,7 +148,7 @@ func fileTicket(v *site.Request) error {
 		request: strings.TrimSpace(form.Get(requestField)), subject: strings.TrimSpace(form.Get("subject")),
 		message: site.UnixLines(form.Get(view.MessageField)), category: form.Get("category"),
 	}
-	filed, err := site.Ask(v, v.Calls.CreateTicket, service.CreateTicketInput{
+	filed, err := site.Ask(v, v.Calls.CreateTicket, ticketing.CreateTicketInput{
 		Subject: typed.subject, Message: typed.message, RequestID: typed.request, Category: typed.category,
 		Form: form.Get(site.FormField),
 	})
@@ -179,7 +179,7 @@ func fileTicket(v *site.Request) error {
 
 // refuseTicket shows the form again when the request id is malformed, with the error at its field.
 func refuseTicket(v *site.Request, typed ticketTyped, wrong site.Mistakes) error {
-	preview, err := site.Ask(v, v.Calls.PreviewTicket, service.PreviewTicketInput{})
+	preview, err := site.Ask(v, v.Calls.PreviewTicket, ticketing.PreviewTicketInput{})
 	if err != nil {
 		return err
 	}

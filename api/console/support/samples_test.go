@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/tickets"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/service"
+	ticketing "github.com/chainaccess/gateway/service/tickets"
 )
 
 // samples are the pages of support.
@@ -44,7 +44,7 @@ func samples(name string) map[string]view.Page {
 	for i := range desk.Feedback.Feedback {
 		given.Given = append(given.Given, tickets.FeedbackOf(v.Reader, &desk.Feedback.Feedback[i]))
 	}
-	shown := func(t *service.TicketDetail, typed string) tickets.Page {
+	shown := func(t *ticketing.TicketDetail, typed string) tickets.Page {
 		p := tickets.PageOf(v.Reader, t, typed, typed)
 		p.Action, p.Crumb = paths.Tickets+"/"+t.Reference, tickets.Crumb
 		return p

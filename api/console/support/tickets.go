@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/service"
+	ticketing "github.com/chainaccess/gateway/service/tickets"
 )
 
 // ticketFilters are the filters of the list in the order of the page, the default first.
@@ -34,7 +34,7 @@ func listTickets(v *site.Request) error {
 		current = ticketFilters[0][0]
 	}
 	p := ticketsPage{Filters: view.FiltersOf(at, ticketFilters, current), Ask: askAt(v), With: v.AskingWith()}
-	list, err := site.Ask(v, v.Calls.ListTickets, service.ListTicketsInput{
+	list, err := site.Ask(v, v.Calls.ListTickets, ticketing.ListTicketsInput{
 		Status: chosen, Cursor: cursor, Limit: ticketsPerPage,
 	})
 	if wrong := site.MistakesOf(err, view.StatusField, view.CursorField); wrong != nil {
@@ -80,8 +80,8 @@ func noTickets(v *site.Request, chosen string) *view.Empty {
 }
 
 // findTicket returns the ticket of the path. A ticket of another account is not found.
-func findTicket(v *site.Request) (service.TicketDetail, error) {
-	found, err := site.Ask(v, v.Calls.GetTicket, service.TicketInput{Reference: v.R.PathValue("reference")})
+func findTicket(v *site.Request) (ticketing.TicketDetail, error) {
+	found, err := site.Ask(v, v.Calls.GetTicket, ticketing.TicketInput{Reference: v.R.PathValue("reference")})
 	if site.RefusedFor(err, fault.NotYours) || site.MistakesOf(err, "reference") != nil {
 		return found, noSuchTicket(err)
 	}
@@ -104,7 +104,7 @@ func getTicket(v *site.Request) error {
 	return showTicket(v, http.StatusOK, &found, "", nil)
 }
 
-func showTicket(v *site.Request, code int, found *service.TicketDetail, typed string, wrong site.Mistakes) error {
+func showTicket(v *site.Request, code int, found *ticketing.TicketDetail, typed string, wrong site.Mistakes) error {
 	p := tickets.PageOf(v.Reader, found, typed, wrong[view.MessageField])
 	p.Action, p.With, p.Crumb = ticketsAt(v)+"/"+found.Reference, v.AskingWith(), ticketsCrumb(v)
 	var err error
@@ -127,7 +127,7 @@ func answerTicket(v *site.Request) error {
 	if tickets.Moves[do] == "" {
 		do = tickets.DoReply
 	}
-	moved, err := site.Ask(v, v.Calls.ReplyTicket, service.ReplyTicketInput{
+	moved, err := site.Ask(v, v.Calls.ReplyTicket, ticketing.ReplyTicketInput{
 		Reference: reference, Message: typed, Resolve: do == tickets.DoResolve, Reopen: do == tickets.DoReopen,
 		Form: v.R.PostForm.Get(site.FormField),
 	})

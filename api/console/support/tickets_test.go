@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 func TestTickets_AreListedByStatusAndPage(t *testing.T) {
@@ -32,7 +32,7 @@ func TestTickets_AreListedByStatusAndPage(t *testing.T) {
 			t.Errorf("the list lacks %q: %s", want, got.Body)
 		}
 	}
-	if want := (service.ListTicketsInput{
+	if want := (tickets.ListTicketsInput{
 		Status: "all", Cursor: "CAG-2000", Limit: ticketsPerPage,
 	}); h.Desk.Listed[0] != want {
 		t.Errorf("asked was %+v, want %+v", h.Desk.Listed[0], want)
@@ -41,7 +41,7 @@ func TestTickets_AreListedByStatusAndPage(t *testing.T) {
 		!strings.Contains(got.Body, "status takes one of its values") {
 		t.Errorf("an unknown status answers %d: %s", got.Status, got.Body)
 	}
-	h.Desk.Tickets = service.TicketList{}
+	h.Desk.Tickets = tickets.TicketList{}
 	for path, want := range map[string]string{
 		"/tickets": "error.data.support", "/tickets?status=closed": "Choose another status",
 	} {
@@ -75,7 +75,7 @@ func TestTicket_OffersWhatItsStatusAllows(t *testing.T) {
 
 func TestTicket_ReplyDoesWhatItsButtonSays(t *testing.T) {
 	t.Parallel()
-	for do, want := range map[string]service.ReplyTicketInput{
+	for do, want := range map[string]tickets.ReplyTicketInput{
 		"reply": {Message: "m"}, "resolve": {Message: "m", Resolve: true}, "reopen": {Message: "m", Reopen: true},
 		"bogus": {Message: "m"},
 	} {
@@ -86,7 +86,7 @@ func TestTicket_ReplyDoesWhatItsButtonSays(t *testing.T) {
 			site.FormField: {consoletest.KeyTwo},
 		})
 		want.Reference, want.Form = "CAG-1001", consoletest.KeyTwo
-		in := consoletest.LastChange[service.ReplyTicketInput](t, h)
+		in := consoletest.LastChange[tickets.ReplyTicketInput](t, h)
 		at := expect.In(t, "%s", do)
 		expect.Equal(at, in, want)
 		expect.Equal(at, got.Status, http.StatusSeeOther)
@@ -209,7 +209,7 @@ func TestFeedback_IsGivenAndListed(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if want := (service.ListFeedbackInput{
+	if want := (tickets.ListFeedbackInput{
 		Status: "planned", Cursor: consoletest.KeyOne,
 		Limit: feedbackPerPage,
 	}); !slices.Contains(
@@ -220,10 +220,10 @@ func TestFeedback_IsGivenAndListed(t *testing.T) {
 		"kind": {"chain"}, "title": {" Gnosis "}, "body": {"a\r\nb"}, "chain": {"base_mainnet"},
 		site.FormField: {consoletest.KeyTwo},
 	})
-	want := service.SubmitFeedbackInput{
+	want := tickets.SubmitFeedbackInput{
 		Kind: "chain", Title: "Gnosis", Body: "a\nb", Chain: "base_mainnet", Form: consoletest.KeyTwo,
 	}
-	if in := consoletest.LastChange[service.SubmitFeedbackInput](t, h); in != want ||
+	if in := consoletest.LastChange[tickets.SubmitFeedbackInput](t, h); in != want ||
 		sent.Status != http.StatusSeeOther {
 		t.Errorf("sent is %+v with %d", in, sent.Status)
 	}

@@ -2,7 +2,7 @@ package tickets
 
 import (
 	"github.com/chainaccess/gateway/api/console/view"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 // FeedbackKinds are the kinds of feedback, in the order of the form.
@@ -22,7 +22,7 @@ var FeedbackStatuses = [][2]string{
 var feedbackTones = map[string]view.Tone{"planned": view.Warn, "shipped": view.Good}
 
 // FeedbackOf formats feedback.
-func FeedbackOf(r view.Reader, f *service.FeedbackView) Feedback {
+func FeedbackOf(r view.Reader, f *tickets.FeedbackView) Feedback {
 	shown := Feedback{
 		Title: f.Title, Kind: view.WordsOf(FeedbackKinds, f.Kind), Body: f.Body, Status: view.Status{
 			Tone: feedbackTones[f.Status], Text: view.WordsOf(FeedbackStatuses, f.Status),

@@ -8,7 +8,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/messaging/ticket"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 // SeenField is the number of messages that the page of a form shows.
@@ -73,7 +74,7 @@ var Statuses = map[ticket.Status]view.Status{
 }
 
 // RowOf formats a ticket of the list at a path, with its status.
-func RowOf(r view.Reader, t *service.TicketView, at string, now view.Status) Row {
+func RowOf(r view.Reader, t *tickets.TicketView, at string, now view.Status) Row {
 	return Row{
 		Reference: t.Reference, Subject: t.Subject, Category: view.SentenceCase(string(t.Category)),
 		Priority: view.SentenceCase(string(t.Priority)), To: at + "/" + t.Reference, Status: now,
@@ -83,12 +84,12 @@ func RowOf(r view.Reader, t *service.TicketView, at string, now view.Status) Row
 
 // channelWords describe where a ticket came from.
 var channelWords = map[string]string{
-	service.DoorConsole: "on these pages", service.DoorAPI: "by API", service.DoorMCP: "by agent tools",
+	operation.DoorConsole: "on these pages", operation.DoorAPI: "by API", operation.DoorMCP: "by agent tools",
 }
 
 // PageOf formats a ticket, with what was typed and its errors. The caller adds where the answer
 // goes.
-func PageOf(r view.Reader, t *service.TicketDetail, typed, wrong string) Page {
+func PageOf(r view.Reader, t *tickets.TicketDetail, typed, wrong string) Page {
 	p := Page{
 		Reference: t.Reference, Subject: t.Subject, Status: Statuses[t.Status], Notes: notes(r, t.Messages),
 		Paths: PathsOf(t.SuggestedPaths), Evidence: EvidenceOf(r, &t.Evidence),
@@ -138,7 +139,7 @@ var noteWords = map[ticket.Author][2]string{
 	ticket.Customer: {"", "yours"}, ticket.Operator: {"Support", "ours"}, ticket.Service: {"The service", "service"},
 }
 
-func notes(r view.Reader, all []service.TicketNote) []Note {
+func notes(r view.Reader, all []tickets.TicketNote) []Note {
 	notes := make([]Note, len(all))
 	for i, n := range all {
 		words := noteWords[n.Author]
@@ -154,20 +155,20 @@ func notes(r view.Reader, all []service.TicketNote) []Note {
 
 // Writer names who of an account wrote a message. A name that is not an e-mail address follows
 // a word, so that an agent cannot pose as somebody else.
-func Writer(w *service.NoteWriter) string {
+func Writer(w *tickets.NoteWriter) string {
 	if w == nil {
 		return "The account"
 	}
 	switch w.Kind {
-	case service.WriterYou:
+	case tickets.WriterYou:
 		return "You"
-	case service.WriterMember:
+	case tickets.WriterMember:
 		return w.Name
-	case service.WriterKey:
+	case tickets.WriterKey:
 		return "Key " + w.Name + "…"
-	case service.WriterAgent:
+	case tickets.WriterAgent:
 		return "Agent " + w.Name
-	case service.WriterAnother:
+	case tickets.WriterAnother:
 	}
 	return "Another member"
 }

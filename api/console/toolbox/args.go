@@ -9,7 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // maxTyped limits a value in a form, in bytes. Longer values need a program.
@@ -56,7 +56,7 @@ func (in *input) ticked(on bool) string {
 }
 
 // args returns the arguments of a run.
-func (t *tool) args(values map[string]string) service.Args {
+func (t *tool) args(values map[string]string) operation.Args {
 	return func() (map[string]any, *fault.Error) {
 		args := map[string]any{}
 		for i := range t.inputs {

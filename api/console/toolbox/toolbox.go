@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 const (
@@ -26,7 +26,7 @@ type Toolbox struct{ groups []toolGroup }
 
 // New returns a toolbox of metered operations. It fails for an operation without a form, so
 // that every new one is shown.
-func New(ops []service.Definition) (*Toolbox, error) {
+func New(ops []operation.Definition) (*Toolbox, error) {
 	groups, err := newToolGroups(ops)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (b *Toolbox) serve(v *site.Request) error {
 
 // show shows all tools, one of them with its result.
 func (b *Toolbox) show(v *site.Request, status int, used *view.Tool, notices ...view.Notice) error {
-	p := toolboxPage{Visitors: view.Number(service.VisitorLimit.Limit) + " uses a minute"}
+	p := toolboxPage{Visitors: view.Number(operation.VisitorLimit.Limit) + " uses a minute"}
 	for _, g := range b.groups {
 		group := toolGroupView{ID: g.ID, Title: g.Title}
 		for _, t := range g.tools {

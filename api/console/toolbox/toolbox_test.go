@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 func TestToolbox_ShowsEveryToolInItsGroupWithItsCost(t *testing.T) {
@@ -120,7 +120,7 @@ func TestToolbox_VisitorsUseToolsAsVisitors(t *testing.T) {
 	// visitors may be signed in, but the tool runs without an account
 	b.Cookies["__Host-"+site.SessionCookie] = consoletest.SessionValue
 	gas := tools["get_gas"]
-	gas.Answer = service.Answer{JSON: []byte(`{"chain":"base_mainnet","base_fee_per_gas":"7"}`)}
+	gas.Answer = operation.Answer{JSON: []byte(`{"chain":"base_mainnet","base_fee_per_gas":"7"}`)}
 	got := b.Get("/toolbox?tool=get_gas&chain=base_mainnet")
 	if got.Status != http.StatusOK || got.Header.Get("X-Robots-Tag") != "noindex" {
 		t.Errorf("it answers %d, %v", got.Status, got.Header)
@@ -129,7 +129,7 @@ func TestToolbox_VisitorsUseToolsAsVisitors(t *testing.T) {
 	expect.True(t, c.Visitor)
 	expect.Equal(t, c.Session, "")
 	expect.Equal(t, c.Bearer, "")
-	expect.Equal(t, c.Door, service.DoorConsole)
+	expect.Equal(t, c.Door, operation.DoorConsole)
 	expect.Equal(t, c.Network.String(), "203.0.113.7/32")
 	if !maps.Equal(gas.Args, map[string]any{"chain": "base_mainnet"}) {
 		t.Errorf("it is asked for %v", gas.Args)

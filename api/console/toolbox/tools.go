@@ -16,14 +16,14 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // tool is a metered operation in the toolbox. Its form and its command are generated from its
 // schema. It is immutable.
 type tool struct {
-	op     service.Definition
-	meta   service.Meta
+	op     operation.Definition
+	meta   operation.Meta
 	about  string // one sentence
 	method string // of its form
 	inputs []input
@@ -57,7 +57,7 @@ var groupOf = map[account.Service]string{
 var groupTitles = []string{"Chain state", "Names and prices", "Contracts", "Utilities", "Data"}
 
 // newToolGroups returns the tools of operations by group, in the order of the page.
-func newToolGroups(ops []service.Definition) ([]toolGroup, error) {
+func newToolGroups(ops []operation.Definition) ([]toolGroup, error) {
 	byTitle := map[string][]*tool{}
 	for _, op := range ops {
 		t, err := newTool(op)
@@ -88,7 +88,7 @@ var pathInputs = regexp.MustCompile(`\{(\w+)\}`)
 
 // newTool returns the tool of an operation. Its inputs are ordered: path parameters, then required
 // ones, then the others.
-func newTool(op service.Definition) (*tool, error) {
+func newTool(op operation.Definition) (*tool, error) {
 	meta, schema := op.Meta(), op.Input()
 	t := &tool{op: op, meta: meta, about: firstSentence(meta.Description), method: "get"}
 	further := view.InQuery

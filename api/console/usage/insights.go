@@ -7,12 +7,13 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/advice"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
 // insightsOf shows the projected usage, what the cache saved, and the cheapest plan. It returns
 // nothing for an account without usage.
-func insightsOf(r view.Reader, in *service.UsageInsights) []view.Insight {
+func insightsOf(r view.Reader, in *advice.UsageInsights) []view.Insight {
 	if in.Volume == 0 && in.Cache.Hits == 0 && in.Spend.Used == 0 {
 		return nil
 	}
@@ -41,13 +42,13 @@ var (
 	}
 )
 
-var riskWords = map[service.Risk]view.Status{
-	service.LowRisk: {Tone: view.Good, Text: "enough"}, service.MediumRisk: {Tone: view.Warn, Text: "may end early"},
-	service.HighRisk: {Tone: view.Bad, Text: "ends early"},
+var riskWords = map[usage.Risk]view.Status{
+	usage.LowRisk: {Tone: view.Good, Text: "enough"}, usage.MediumRisk: {Tone: view.Warn, Text: "may end early"},
+	usage.HighRisk: {Tone: view.Bad, Text: "ends early"},
 }
 
 // paceInsight shows the projected usage at the end of the period.
-func paceInsight(r view.Reader, s *service.SpendSummary) view.Insight {
+func paceInsight(r view.Reader, s *usage.SpendSummary) view.Insight {
 	in := view.Insight{
 		Title: "Usage by the end of the period", Status: riskWords[s.Risk], To: &view.Link{
 			Text: "Usage of the period", To: paths.Usage + "?range=period",
@@ -76,7 +77,7 @@ func paceInsight(r view.Reader, s *service.SpendSummary) view.Insight {
 func whole(u plan.Units) plan.Units { return u / plan.Unit * plan.Unit }
 
 // cacheInsight shows what the cache saved.
-func cacheInsight(c *service.CacheSummary) view.Insight {
+func cacheInsight(c *usage.CacheSummary) view.Insight {
 	in := view.Insight{
 		Title: "Saved by the cache in 30 days", Status: view.Status{Text: "nothing yet"},
 		To: &view.Link{Text: "Usage of 30 days", To: paths.Usage + "?range=30d"},
@@ -100,7 +101,7 @@ func cacheInsight(c *service.CacheSummary) view.Insight {
 }
 
 // planInsight shows the cheapest way to pay at the account's volume.
-func planInsight(in *service.UsageInsights) view.Insight {
+func planInsight(in *advice.UsageInsights) view.Insight {
 	r := &in.Recommendation
 	i := view.Insight{
 		Title: "Cheapest for your last 30 days", Text: r.Title + ". " + r.Why + " " + in.BreakEven,
@@ -115,7 +116,7 @@ func planInsight(in *service.UsageInsights) view.Insight {
 
 // refusedNotices shows why calls were refused in the last 24 hours, each reason with its next
 // steps.
-func refusedNotices(refused []service.Refused) []view.Notice {
+func refusedNotices(refused []usage.Refused) []view.Notice {
 	list := make([]view.Notice, len(refused))
 	for i := range refused {
 		f := &refused[i]

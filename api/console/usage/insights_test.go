@@ -7,7 +7,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/advice"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
 func TestInsights_ShowTopUseAndAdviceOnRefusals(t *testing.T) {
@@ -40,7 +41,7 @@ func TestInsights_ShowTopUseAndAdviceOnRefusals(t *testing.T) {
 
 func TestInsights_ExplainTheCacheWhereItSavedNothing(t *testing.T) {
 	t.Parallel()
-	in := cacheInsight(&service.CacheSummary{})
+	in := cacheInsight(&usage.CacheSummary{})
 	if want := "a block by its hash, is cached once it is 64 blocks below the head."; !strings.HasSuffix(in.Text,
 		want) {
 		t.Errorf("it says %q", in.Text)
@@ -49,7 +50,7 @@ func TestInsights_ExplainTheCacheWhereItSavedNothing(t *testing.T) {
 
 func TestInsights_AreEmptyWithoutUsage(t *testing.T) {
 	t.Parallel()
-	if rows := insightsOf(consoletest.Reader(), &service.UsageInsights{}); rows != nil {
+	if rows := insightsOf(consoletest.Reader(), &advice.UsageInsights{}); rows != nil {
 		t.Errorf("an account that used nothing is told %+v", rows)
 	}
 }

@@ -11,7 +11,10 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/advice"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/operation"
+	usagereport "github.com/chainaccess/gateway/service/usage"
 )
 
 // overviewKeys is the number of keys on the overview.
@@ -20,14 +23,14 @@ const overviewKeys = 5
 // showOverview shows the units of the period against the allowance, by day, and the keys that used
 // them.
 func showOverview(v *site.Request) error {
-	var usage service.UsageByDay
-	var list service.KeyList
-	var insights service.UsageInsights
+	var usage usagereport.UsageByDay
+	var list keys.KeyList
+	var insights advice.UsageInsights
 	var chains *view.Chains
 	err := v.InParallel(
-		site.Asked(v, v.Calls.GetInsights, service.Nothing{}, &insights), // the slowest first
-		site.Asked(v, v.Calls.UsageByDay, service.UsageByDayInput{}, &usage),
-		site.Asked(v, v.Calls.ListKeys, service.ListKeysInput{}, &list),
+		site.Asked(v, v.Calls.GetInsights, operation.Nothing{}, &insights), // the slowest first
+		site.Asked(v, v.Calls.UsageByDay, usagereport.UsageByDayInput{}, &usage),
+		site.Asked(v, v.Calls.ListKeys, keys.ListKeysInput{}, &list),
 		func(context.Context) error {
 			chains = v.Chains() //nolint:contextcheck // it uses the context of the request
 			return nil
@@ -71,7 +74,7 @@ func firstSteps(v *site.Request, keys int) *view.Empty {
 }
 
 // daysOf converts the days of a usage report.
-func daysOf(r view.Reader, reported []service.DayUsage) ([]view.DayUsage, error) {
+func daysOf(r view.Reader, reported []usagereport.DayUsage) ([]view.DayUsage, error) {
 	days := make([]view.DayUsage, len(reported))
 	for i, d := range reported {
 		day, err := time.Parse(time.DateOnly, d.Day)
@@ -87,7 +90,7 @@ func daysOf(r view.Reader, reported []service.DayUsage) ([]view.DayUsage, error)
 	return days, nil
 }
 
-func stats(v *site.Request, u *service.UsageByDay) []view.Stat {
+func stats(v *site.Request, u *usagereport.UsageByDay) []view.Stat {
 	var requests, hits, refused int64
 	var today plan.Units
 	for _, d := range u.Days {
@@ -116,7 +119,7 @@ func todayNote(v *site.Request, period time.Time) string {
 }
 
 // planFences returns the plan's allowance and what is left in packs.
-func planFences(v *site.Request, u *service.UsageByDay) []view.MeterBar {
+func planFences(v *site.Request, u *usagereport.UsageByDay) []view.MeterBar {
 	limit := account.Unlimited
 	next := ""
 	end := v.Reader.Day(u.PeriodEnd)

@@ -8,7 +8,8 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
 // samples are the pages of usage; name is a text that somebody chose.
@@ -73,9 +74,9 @@ func sampleDays() []view.DayUsage {
 
 func sampleUsagePage(name string) *usagePage {
 	used := consoletest.SampleExplored(name)
-	keys := keySelection([]service.KeyView{{ID: consoletest.KeyOne, Name: name, Prefix: "cag_aHCrXoRO"}},
+	keys := keySelection([]keys.KeyView{{ID: consoletest.KeyOne, Name: name, Prefix: "cag_aHCrXoRO"}},
 		consoletest.KeyOne, used.Since)
-	return usagePageOf(consoletest.Reader(), &used, &service.ExploreUsageInput{Range: "7d"}, keys)
+	return usagePageOf(consoletest.Reader(), &used, &usage.ExploreUsageInput{Range: "7d"}, keys)
 }
 
 func sampleInsightRows() []view.Insight {

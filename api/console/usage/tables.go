@@ -9,11 +9,11 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
 // stretchOf returns the time that a step covers.
-func stretchOf(u *service.ExploredUsage, s *service.ExploredStep) view.Stretch {
+func stretchOf(u *usage.ExploredUsage, s *usage.ExploredStep) view.Stretch {
 	return view.Stretch{
 		Start: s.Start.UTC(), Hour: u.StepSeconds < int64(view.DayLength/time.Second),
 		Partial: s.Partial,
@@ -21,7 +21,7 @@ func stretchOf(u *service.ExploredUsage, s *service.ExploredStep) view.Stretch {
 }
 
 // unitsChart draws the units of a range, by class where classes are known.
-func unitsChart(r view.Reader, u *service.ExploredUsage) view.Chart {
+func unitsChart(r view.Reader, u *usage.ExploredUsage) view.Chart {
 	days := make([]view.DayUsage, len(u.Steps))
 	for i := range u.Steps {
 		s := &u.Steps[i]
@@ -34,7 +34,7 @@ func unitsChart(r view.Reader, u *service.ExploredUsage) view.Chart {
 }
 
 // requestsChart draws the outcomes of the requests of a range.
-func requestsChart(r view.Reader, u *service.ExploredUsage) view.Chart {
+func requestsChart(r view.Reader, u *usage.ExploredUsage) view.Chart {
 	p := view.Plot{
 		ID: "requests", What: "Requests", Sum: view.Count(u.Total.Requests, "request"),
 		Columns: []string{"Charged", "From the cache", "Refused", "Requests"}, Series: []view.Series{
@@ -67,7 +67,7 @@ func requestsChart(r view.Reader, u *service.ExploredUsage) view.Chart {
 
 // latencyChart draws the latency of answers: p95 above p50. It returns nil when nothing was
 // measured.
-func latencyChart(r view.Reader, u *service.ExploredUsage) *view.Chart {
+func latencyChart(r view.Reader, u *usage.ExploredUsage) *view.Chart {
 	if u.P50.Value == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func latencyChart(r view.Reader, u *service.ExploredUsage) *view.Chart {
 }
 
 // usageGroups returns the tables of a range: by chain, method, key and class.
-func usageGroups(u *service.ExploredUsage, in *service.ExploreUsageInput) []usageGroupTable {
+func usageGroups(u *usage.ExploredUsage, in *usage.ExploreUsageInput) []usageGroupTable {
 	chains := usageGroupTable{ID: "by-chain", Title: "By chain", Head: "Chain", Find: "Find a chain"}
 	for i := range u.ByChain {
 		row := groupRow(u, &u.ByChain[i], view.ChainTitle(u.ByChain[i].Name), "chain")
@@ -135,14 +135,14 @@ func usageGroups(u *service.ExploredUsage, in *service.ExploreUsageInput) []usag
 	return []usageGroupTable{chains, methods, keys, classes}
 }
 
-func usageKeyTitle(e *service.UsageEntry) string {
+func usageKeyTitle(e *usage.UsageEntry) string {
 	if e.Name == "" && e.KeyPrefix == "" {
 		return "Key now in another account"
 	}
 	return view.KeyTitle(e.Name, e.KeyPrefix+"…")
 }
 
-func groupRow(u *service.ExploredUsage, e *service.UsageEntry, name, noun string) usageGroupRow {
+func groupRow(u *usage.ExploredUsage, e *usage.UsageEntry, name, noun string) usageGroupRow {
 	row := usageGroupRow{
 		Name: name, Requests: view.Number(e.Requests), Units: e.Units.Grouped(),
 		Share: shareOf(int64(e.Units), int64(u.Total.Units)), Hits: view.Number(e.CacheHits),
@@ -163,7 +163,7 @@ func failurePage(code int) string {
 	return "/docs/errors/" + strconv.Itoa(code)
 }
 
-func failureRows(reasons []service.FailedReason) []failureRow {
+func failureRows(reasons []usage.FailedReason) []failureRow {
 	rows := make([]failureRow, len(reasons))
 	for i, f := range reasons {
 		rows[i] = failureRow{
@@ -176,7 +176,7 @@ func failureRows(reasons []service.FailedReason) []failureRow {
 	return rows
 }
 
-func failedRowOf(r view.Reader, f *service.FailedCall) failedRow {
+func failedRowOf(r view.Reader, f *usage.FailedCall) failedRow {
 	row := failedRow{
 		At: r.Moment(f.At), Request: f.RequestID, Help: paths.AskAbout + f.RequestID,
 		Chain:  view.ChainTitle(string(f.Chain)),
@@ -185,6 +185,6 @@ func failedRowOf(r view.Reader, f *service.FailedCall) failedRow {
 		Status: strconv.Itoa(f.HTTPStatus),
 	}
 	duration := f.DurationMS
-	row.Duration = millis(service.MaybeFigure{Value: &duration})
+	row.Duration = millis(usage.MaybeFigure{Value: &duration})
 	return row
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
 const pathUsageTable = "/usage.csv"
@@ -35,15 +36,15 @@ const (
 )
 
 // usageInput returns the range, the key and the chain in the URL. An empty field means all.
-func usageInput(v *site.Request) service.ExploreUsageInput {
+func usageInput(v *site.Request) usage.ExploreUsageInput {
 	q := v.R.URL.Query()
-	return service.ExploreUsageInput{
+	return usage.ExploreUsageInput{
 		Range: cmp.Or(q.Get("range"), defaultRange), KeyID: q.Get("key"), Chain: chain.ID(q.Get("chain")),
 	}
 }
 
 // addressOf returns the URL of the page for a range, a key and a chain.
-func addressOf(path string, in *service.ExploreUsageInput) string {
+func addressOf(path string, in *usage.ExploreUsageInput) string {
 	q := url.Values{"range": {in.Range}}
 	if in.KeyID != "" {
 		q.Set("key", in.KeyID)
@@ -57,10 +58,10 @@ func addressOf(path string, in *service.ExploreUsageInput) string {
 // showUsage shows the usage of a range in every recorded dimension.
 func showUsage(v *site.Request) error {
 	in := usageInput(v)
-	var used service.ExploredUsage
-	var list service.KeyList
+	var used usage.ExploredUsage
+	var list keys.KeyList
 	err := v.InParallel(site.Asked(v, v.Calls.ExploreUsage, in, &used),
-		site.Asked(v, v.Calls.ListKeys, service.ListKeysInput{},
+		site.Asked(v, v.Calls.ListKeys, keys.ListKeysInput{},
 			&list))
 	if err != nil {
 		return noUsage(err)
@@ -74,14 +75,14 @@ func showUsage(v *site.Request) error {
 
 // usedSince returns the first hour of the range. For a period, that is its exact start and not the
 // start of that day.
-func usedSince(v *site.Request, used *service.ExploredUsage) time.Time {
+func usedSince(v *site.Request, used *usage.ExploredUsage) time.Time {
 	if began := v.Session.PeriodStart.Truncate(time.Hour); used.Range == periodRange && began.After(used.Since) {
 		return began
 	}
 	return used.Since
 }
 
-func usagePageOf(r view.Reader, used *service.ExploredUsage, in *service.ExploreUsageInput,
+func usagePageOf(r view.Reader, used *usage.ExploredUsage, in *usage.ExploreUsageInput,
 	keys view.Selection,
 ) *usagePage {
 	p := &usagePage{
@@ -162,7 +163,7 @@ func noUsageYet(v *site.Request, keys int, in string) *view.Empty {
 }
 
 // usageSince describes the range, in the time zone of its steps.
-func usageSince(r view.Reader, u *service.ExploredUsage) string {
+func usageSince(r view.Reader, u *usage.ExploredUsage) string {
 	if u.StepSeconds < int64(view.DayLength/time.Second) {
 		return r.Moment(u.Since).Exact
 	}
@@ -171,7 +172,7 @@ func usageSince(r view.Reader, u *service.ExploredUsage) string {
 
 // keySelection offers the chosen key and those used since an instant, because an account may have a
 // thousand keys, most of them unused.
-func keySelection(keys []service.KeyView, chosen string, since time.Time) view.Selection {
+func keySelection(keys []keys.KeyView, chosen string, since time.Time) view.Selection {
 	s := view.Selection{Name: "key", Label: "Key", Options: []view.Option{{Value: "", Text: "All keys"}}}
 	for i := range keys {
 		k := &keys[i]
@@ -195,7 +196,7 @@ func chainSelection(chosen chain.ID) view.Selection {
 	return s
 }
 
-func usageStats(u *service.ExploredUsage) []view.Stat {
+func usageStats(u *usage.ExploredUsage) []view.Stat {
 	t := &u.Total
 	return []view.Stat{
 		{Label: "Units", Value: t.Units.Grouped(), Unit: "units", Note: "charged"},
@@ -232,7 +233,7 @@ func shareOf(part, whole int64) string {
 
 // bare formats milliseconds without the unit; empty when nothing was measured. From 10 ms on it
 // shows no decimals.
-func bare(m service.MaybeFigure) string {
+func bare(m usage.MaybeFigure) string {
 	if m.Value == nil {
 		return ""
 	}
@@ -246,7 +247,7 @@ func bare(m service.MaybeFigure) string {
 }
 
 // millis formats milliseconds with the unit; a dash when nothing was measured.
-func millis(m service.MaybeFigure) string {
+func millis(m usage.MaybeFigure) string {
 	if text := bare(m); text != "" {
 		return text + " ms"
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/chainaccess/gateway/api/console/internal/consoletest"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
 func TestUsagePage_LinksEachErrorToHelp(t *testing.T) {
@@ -40,7 +42,7 @@ func TestUsagePage_OffersTheKeysUsedInTheRange(t *testing.T) {
 	began := consoletest.Now.Add(-26 * time.Hour).Truncate(time.Hour)
 	h.Session.PeriodStart = began.Add(30 * time.Minute)
 	at := func(since time.Duration) *time.Time { used := began.Add(since); return &used }
-	h.Keys = []service.KeyView{
+	h.Keys = []keys.KeyView{
 		{ID: consoletest.KeyOne, Name: "of the period", LastUsedAt: at(0)},
 		{ID: consoletest.KeyTwo, Name: "of the morning", LastUsedAt: at(-time.Hour)},
 		{ID: consoletest.KeyOld, Name: "long ago", LastUsedAt: at(-40 * 24 * time.Hour)},
@@ -72,7 +74,7 @@ func TestUsagePage_UnknownThingsAreNotFound(t *testing.T) {
 	for _, reason := range []fault.Reason{fault.NotYours, fault.FieldRefused} {
 		h := consoletest.NewOperations()
 		b := consoletest.SignedIn(t, h, Register)
-		b.Pages.Calls.ExploreUsage = consoletest.Refuses[service.ExploreUsageInput, service.ExploredUsage](reason)
+		b.Pages.Calls.ExploreUsage = consoletest.Refuses[usage.ExploreUsageInput, usage.ExploredUsage](reason)
 		if got := b.Get("/usage?key=x"); got.Status != http.StatusNotFound ||
 			!strings.Contains(got.Body, "There is no such usage") {
 			t.Errorf("%s is answered with %d", reason, got.Status)
@@ -87,10 +89,10 @@ func TestUsagePage_DownloadsATable(t *testing.T) {
 	expect.Equal(t, got.Status, http.StatusOK)
 	expect.Equal(t, got.Header.Get("Content-Disposition"), `attachment; filename="usage-7d-2026-11-20.csv"`)
 	expect.Equal(t, got.Body, "key\r\n")
-	b.Pages.Calls.ExportUsage = func(context.Context, *service.Caller,
-		service.ExploreUsageInput,
-	) (service.UsageTable, *fault.Error) {
-		return service.UsageTable{}, fault.New(fault.FieldRefused,
+	b.Pages.Calls.ExportUsage = func(context.Context, *operation.Caller,
+		usage.ExploreUsageInput,
+	) (usage.UsageTable, *fault.Error) {
+		return usage.UsageTable{}, fault.New(fault.FieldRefused,
 			"range has more than 100,000 rows of usage. Choose a shorter range.").With("most_rows", 100_000)
 	}
 	if got := b.Get("/usage.csv"); got.Status != fault.FieldRefused.Entry().HTTP ||
@@ -102,8 +104,8 @@ func TestUsagePage_DownloadsATable(t *testing.T) {
 func TestUsagePage_InvalidRangeSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	h := consoletest.NewOperations()
-	h.Explored = service.ExploredUsage{
-		Range: "30d", StepSeconds: 86_400, Since: consoletest.Now, Steps: []service.ExploredStep{
+	h.Explored = usage.ExploredUsage{
+		Range: "30d", StepSeconds: 86_400, Since: consoletest.Now, Steps: []usage.ExploredStep{
 			{Start: consoletest.Now, Partial: true},
 		},
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
 func TestWording_NextStepsNameNoMembersOfTheEnvelope(t *testing.T) {
@@ -24,13 +24,13 @@ func TestWording_NextStepsNameNoMembersOfTheEnvelope(t *testing.T) {
 		}
 		reason, _ := fault.Named(e.Name)
 		card := view.RefusalCard(fault.New(reason, ""), "")
-		refused := refusedNotices([]service.Refused{
+		refused := refusedNotices([]usage.Refused{
 			{
-				FailedReason: service.FailedReason{Reason: e.Name, Code: e.Code, Title: e.Title, Requests: 3},
+				FailedReason: usage.FailedReason{Reason: e.Name, Code: e.Code, Title: e.Title, Requests: 3},
 				Meaning:      e.Meaning, Steps: e.Steps,
 			},
 		})[0]
-		row := failureRows([]service.FailedReason{{Reason: e.Name, Code: e.Code}})[0]
+		row := failureRows([]usage.FailedReason{{Reason: e.Name, Code: e.Code}})[0]
 		for _, text := range append([]string{
 			card.Text, refused.Text, row.Step,
 		}, append(card.Steps, refused.Steps...)...) {

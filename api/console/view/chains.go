@@ -7,7 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/status"
 )
 
 // Chains is the state of the chains, as a table that several pages include.
@@ -30,7 +30,7 @@ type chainLine struct {
 }
 
 // NewChains formats the state of the chains.
-func NewChains(s *service.Status) Chains {
+func NewChains(s *status.Status) Chains {
 	shown := Chains{Lines: make([]chainLine, len(s.Chains))}
 	for i := range s.Chains {
 		shown.Lines[i] = newChainLine(&s.Chains[i])
@@ -41,7 +41,7 @@ func NewChains(s *service.Status) Chains {
 // noFigure replaces a number that is not available.
 const noFigure = "–"
 
-func newChainLine(c *service.ChainStatus) chainLine {
+func newChainLine(c *status.ChainStatus) chainLine {
 	l := chainLine{
 		Title: c.Title, Status: chainStatus(c.State), Why: whyNotUp(c), Head: noFigure, P50: duration(c.LastHour.P50),
 		P95: duration(c.LastHour.P95), Errors: Percentage(c.LastDay.Errors), Rerouted: noFigure,
@@ -74,7 +74,7 @@ func chainStatus(s chain.State) Status {
 }
 
 // whyNotUp describes what is wrong with a chain.
-func whyNotUp(c *service.ChainStatus) string {
+func whyNotUp(c *status.ChainStatus) string {
 	switch c.Why {
 	case "no_upstream":
 		return "None of its upstreams can be used. Calls are refused with -32020 and cost nothing."

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
 )
 
 // ServiceTitle returns the title of a service, or its name when this version does not know it.
@@ -68,7 +68,7 @@ var DoorWords = map[account.Door][2]string{
 }
 
 // KeyRows formats keys: active ones and revoked ones, each newest first.
-func (r Reader) KeyRows(keys []service.KeyView) (active, revoked []KeyRow) {
+func (r Reader) KeyRows(keys []keys.KeyView) (active, revoked []KeyRow) {
 	for i := range keys {
 		row := r.KeyRow(&keys[i])
 		if keys[i].Status == account.Active {
@@ -83,7 +83,7 @@ func (r Reader) KeyRows(keys []service.KeyView) (active, revoked []KeyRow) {
 }
 
 // KeyRow formats a key for a list.
-func (r Reader) KeyRow(k *service.KeyView) KeyRow {
+func (r Reader) KeyRow(k *keys.KeyView) KeyRow {
 	row := KeyRow{
 		ID: k.ID, Name: KeyTitle(k.Name, k.Prefix), Prefix: k.Prefix, Door: DoorWords[k.Door][0], Agent: k.Agent,
 		Cap: CapWords(k.MonthlyRequestCap), Status: Status{Good, "active"}, Created: r.Moment(k.CreatedAt),
@@ -116,7 +116,7 @@ func ServicesOff(off []account.Service) string {
 
 // ServiceLines formats service fences. around are the fences of the account; nil for the account's
 // own form.
-func ServiceLines(fences, around []service.ServiceFence) []ServiceLine {
+func ServiceLines(fences, around []keys.ServiceFence) []ServiceLine {
 	var lines []ServiceLine
 	for i := range fences {
 		f := &fences[i]

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/billing"
 )
 
 // LadderGroup holds rungs that are paid in the same way.
@@ -27,7 +27,7 @@ type RungRow struct {
 
 // LadderOf returns the rungs in groups, each priced at the account's volume and with the action
 // that an owner can take.
-func LadderOf(l *service.PriceLadder, now *service.BillingStatus, may bool) []LadderGroup {
+func LadderOf(l *billing.PriceLadder, now *billing.BillingStatus, may bool) []LadderGroup {
 	groups := []LadderGroup{
 		{Title: "Monthly"},
 		{Title: "Yearly"},
@@ -59,19 +59,19 @@ func LadderOf(l *service.PriceLadder, now *service.BillingStatus, may bool) []La
 
 // byPrice sorts rungs by list price. Rungs of the same list price keep the order of the price list,
 // with a discounted one before the full one.
-func byPrice(rungs []service.LadderRung) []*service.LadderRung {
-	sorted := make([]*service.LadderRung, len(rungs))
+func byPrice(rungs []billing.LadderRung) []*billing.LadderRung {
+	sorted := make([]*billing.LadderRung, len(rungs))
 	for i := range rungs {
 		sorted[i] = &rungs[i]
 	}
-	slices.SortStableFunc(sorted, func(a, b *service.LadderRung) int {
+	slices.SortStableFunc(sorted, func(a, b *billing.LadderRung) int {
 		return cmp.Or(cmp.Compare(listPrice(a), listPrice(b)), cmp.Compare(a.Price, b.Price))
 	})
 	return sorted
 }
 
 // listPrice returns the price of a rung, or the full price when it is a discounted offer.
-func listPrice(r *service.LadderRung) plan.Cents {
+func listPrice(r *billing.LadderRung) plan.Cents {
 	if offer, sold := plan.FindItem(r.Key); sold && offer.PaidAs != "" {
 		if full, ok := plan.FindItem(offer.PaidAs); ok {
 			return full.Price
@@ -84,7 +84,7 @@ func listPrice(r *service.LadderRung) plan.Cents {
 func PackLasts() string { return Count(plan.PackMonths, "month") }
 
 // rungAction returns what an owner can do about a rung that is on sale.
-func rungAction(r *service.LadderRung, running bool) *Link {
+func rungAction(r *billing.LadderRung, running bool) *Link {
 	switch {
 	case r.Kind == plan.PackKind:
 		return &Link{"Buy", paths.Billing + "/buy?item=" + r.Key}
@@ -96,7 +96,7 @@ func rungAction(r *service.LadderRung, running bool) *Link {
 	return &Link{"Change", paths.Billing + "/change?item=" + r.Key}
 }
 
-func rungRowOf(r *service.LadderRung) RungRow {
+func rungRowOf(r *billing.LadderRung) RungRow {
 	row := RungRow{
 		Title: r.Title, Units: r.Units.Grouped(), PerMillion: Dollars(plan.Cents(r.PerMillion)),
 		AtVolume: Dollars(plan.Cents(r.AtVolume)), Supply: string(r.Served()), Price: rungPrice(r), Current: r.Current,
@@ -114,7 +114,7 @@ func rungRowOf(r *service.LadderRung) RungRow {
 	return row
 }
 
-func rungPrice(r *service.LadderRung) string {
+func rungPrice(r *billing.LadderRung) string {
 	paid := Dollars(plan.Cents(r.Commitment))
 	switch {
 	case r.Kind == plan.PerCall:
@@ -131,8 +131,8 @@ func rungPrice(r *service.LadderRung) string {
 
 // Cheapest names the cheapest rung at the account's volume, and the cheapest with premium supply.
 // Without a volume it names no premium rung.
-func Cheapest(l *service.PriceLadder) string {
-	find := func(key string) *service.LadderRung {
+func Cheapest(l *billing.PriceLadder) string {
+	find := func(key string) *billing.LadderRung {
 		for i := range l.Rungs {
 			if l.Rungs[i].Key == key {
 				return &l.Rungs[i]

@@ -35,6 +35,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tools"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/store/usagedb"
 )
@@ -105,9 +106,9 @@ type Options struct {
 	Listener       net.Listener
 	CacheURL       string // of the cache's second tier; empty for none
 	Pages          api.Pages
-	Toolbox        func(*service.Toolbox) // changes the sources of metered operations
-	Terms          x402.Terms             // of paying per call; disabled when zero
-	Stock          bool                   // stock x402 clients can pay
+	Toolbox        func(*tools.Toolbox) // changes the sources of metered operations
+	Terms          x402.Terms           // of paying per call; disabled when zero
+	Stock          bool                 // stock x402 clients can pay
 	Locator        *geo.Locator
 	Stripe         *billing.Stripe                           // sells plans; nil for none
 	Secret         string                                    // of Stripe's webhooks

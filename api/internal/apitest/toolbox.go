@@ -5,7 +5,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/egress"
 	"github.com/chainaccess/gateway/relay/upstream"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tools"
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/ens"
 	nodes "github.com/chainaccess/gateway/toolbox/node"
@@ -13,9 +13,9 @@ import (
 
 // newToolbox builds the sources of metered operations over the chains of a test, as
 // cmd/internal/wire does.
-func newToolbox(pool *upstream.Pool, o *Options) service.Toolbox {
+func newToolbox(pool *upstream.Pool, o *Options) tools.Toolbox {
 	reader := nodes.New(pool, Links)
-	made := service.Toolbox{
+	made := tools.Toolbox{
 		Node:         reader,
 		Gas:          toolbox.NewGasOracle(reader, o.Now),
 		Transactions: toolbox.NewTxTracker(reader, o.Now),

@@ -15,7 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // Version is the version of the interface (docs/interface.md, 1.9).
@@ -26,7 +26,7 @@ const ServiceName = "Chain Access Gateway"
 
 // Options are the inputs of the document.
 type Options struct {
-	Operations []service.Definition
+	Operations []operation.Definition
 	Schemas    huma.Registry // of the inputs and outputs of the operations
 	Plain      []Plain
 	Console    []Console
@@ -57,13 +57,13 @@ type Value struct{ Name, Description, Example string }
 // Console is a POST of the console that runs an operation for the person who signed in, and
 // redirects to a page with the result.
 type Console struct {
-	Operation service.Definition
+	Operation operation.Definition
 	Path      string
 }
 
 // Shown is a public page of the console that shows what an operation returns, at its own path.
 type Shown struct {
-	Operation service.Definition
+	Operation operation.Definition
 	Path      string
 }
 

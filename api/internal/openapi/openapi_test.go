@@ -21,6 +21,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 const publicURL = "https://gateway.example"
@@ -266,7 +267,7 @@ func TestOpenAPI_DescribesEveryRoutedCapabilityFromItsDefinition(t *testing.T) {
 	for _, c := range service.New(service.Options{PublicURL: publicURL}).All() {
 		m := c.Meta()
 		if m.Name == "adopt_key" { // on the console
-			m.Route = service.Route{Method: http.MethodPost, Path: "/agents/adopt", Status: http.StatusFound}
+			m.Route = operation.Route{Method: http.MethodPost, Path: "/agents/adopt", Status: http.StatusFound}
 			m.Description, _ = all["POST /agents/adopt"]["description"].(string)
 		}
 		if m.Route.Path == "" {

@@ -10,12 +10,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // operation describes the route of an operation: parameters and body from its input, answers from
 // its output and its refusals.
-func (d *document) operation(c service.Definition) {
+func (d *document) operation(c operation.Definition) {
 	m := c.Meta()
 	op := &huma.Operation{
 		Method: m.Route.Method, Path: m.Route.Path, OperationID: m.Name, Summary: m.Title, Description: m.Description,
@@ -98,16 +98,16 @@ func (d *document) shown(s Shown) {
 }
 
 // security returns the credentials that satisfy an access.
-func security(a service.Access) []map[string][]string {
+func security(a operation.Access) []map[string][]string {
 	key, session := map[string][]string{keyScheme: {}}, map[string][]string{sessionScheme: {}}
 	switch a {
-	case service.Everybody:
+	case operation.Everybody:
 		return []map[string][]string{{}}
-	case service.KeyHolders:
+	case operation.KeyHolders:
 		return []map[string][]string{key}
-	case service.Managers, service.Holders:
+	case operation.Managers, operation.Holders:
 		return []map[string][]string{key, session}
-	case service.Users, service.Owners, service.Staff:
+	case operation.Users, operation.Owners, operation.Staff:
 		return []map[string][]string{session}
 	}
 	panic(fmt.Sprintf("openapi: nothing is known of access %d", a))

@@ -20,6 +20,8 @@ import (
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 //go:embed templates
@@ -33,7 +35,7 @@ type Facts struct {
 	// KeepCallDays is how long a call record is kept; the worker deletes older ones.
 	KeepCallDays int
 	Operations   []openapi.Operation               // of the document
-	Tools        []service.Meta                    // metered operations with a route
+	Tools        []operation.Meta                  // metered operations with a route
 	AgentTools   []AgentTool                       // of the MCP server; none when it does not run
 	Asset        func(file string) (string, error) // address of an asset
 	// Console reports whether the console has a page at a path; nil without a console.
@@ -140,7 +142,7 @@ func words(f Facts) template.FuncMap {
 	all := template.FuncMap{
 		"service": func() string { return openapi.ServiceName },
 		"version": func() string { return openapi.Version },
-		"terms":   func() string { return service.TermsVersion },
+		"terms":   func() string { return keys.TermsVersion },
 		"asset":   f.Asset,
 		"themes":  Themes,
 		"title":   func(word string) string { return strings.ToUpper(word[:1]) + word[1:] },
@@ -169,7 +171,7 @@ func words(f Facts) template.FuncMap {
 		"code":       codeOf,
 		"steps":      func(e fault.Entry) string { return strings.Join(e.Steps, " ") },
 		"mail":       func(at string) bool { return strings.Contains(at, "@") },
-		"keysPerDay": func() int { return service.KeysPerDay },
+		"keysPerDay": func() int { return keys.KeysPerDay },
 		"limits": func() limits {
 			return limits{
 				Batch: relay.MaxBatch, LogBlocks: chain.MaxLogBlocks, WideLogBlocks: chain.WideLogBlocks,
@@ -220,8 +222,8 @@ func wordsOfAgents(address string) template.FuncMap {
 		"keyVariable":      func() string { return keyVariable },
 		"keyFree":          where(true),
 		"keyed":            where(false),
-		"managementLimit":  func() plan.RateWindow { return service.ManagementLimit },
-		"adviceLimit":      func() plan.RateWindow { return service.AdviceLimit },
+		"managementLimit":  func() plan.RateWindow { return operation.ManagementLimit },
+		"adviceLimit":      func() plan.RateWindow { return operation.AdviceLimit },
 	}
 }
 
@@ -295,7 +297,7 @@ type tool struct {
 	Route, Title, Units, Kept, Service string
 }
 
-func toolsOf(metas []service.Meta) []tool {
+func toolsOf(metas []operation.Meta) []tool {
 	list := make([]tool, 0, len(metas))
 	for i := range metas {
 		m := &metas[i]

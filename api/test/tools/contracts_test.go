@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tools"
 	"github.com/chainaccess/gateway/toolbox/abi"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 )
@@ -110,7 +110,7 @@ func withContracts(t *testing.T) (*apitest.Gateway, *library) {
 	t.Helper()
 	l := newLibrary(t)
 	g := apitest.Setup(t, func(o *apitest.Options) {
-		o.Toolbox = func(made *service.Toolbox) {
+		o.Toolbox = func(made *tools.Toolbox) {
 			made.Contracts = contracts.New(contracts.Options{
 				Node: made.Node, SourcifyURL: l.URL, SignaturesURL: l.URL, Now: time.Now,
 			})

@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // tell posts a message to the MCP endpoint. headers are as in ask; they replace the defaults of the
@@ -83,7 +84,7 @@ var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, mcp.Path,
 		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	r.Header.Set("Content-Type", "application/json")
-	door.Serve(w, r, &service.Caller{}, func(*fault.Error) {})
+	door.Serve(w, r, &operation.Caller{}, func(*fault.Error) {})
 	var list struct {
 		Result struct {
 			Tools []struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/egress"
 	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/tools"
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/ens"
@@ -16,9 +17,9 @@ import (
 // newToolbox returns the data sources of the metered operations.
 //
 //nolint:gocritic // read once at the start
-func newToolbox(cfg config.Config, b *base, o *service.Options) service.Toolbox {
+func newToolbox(cfg config.Config, b *base, o *service.Options) tools.Toolbox {
 	reader := node.New(b.pool, o.Links)
-	return service.Toolbox{
+	return tools.Toolbox{
 		Node:         reader,
 		Gas:          toolbox.NewGasOracle(reader, time.Now),
 		Transactions: toolbox.NewTxTracker(reader, time.Now),

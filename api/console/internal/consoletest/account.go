@@ -6,12 +6,17 @@ import (
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/accounts"
+	"github.com/chainaccess/gateway/service/advice"
+	"github.com/chainaccess/gateway/service/agents"
+	"github.com/chainaccess/gateway/service/keys"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
-func sampleMembers() service.MemberList {
-	return service.MemberList{
-		Members: []service.Member{
+func sampleMembers() accounts.MemberList {
+	return accounts.MemberList{
+		Members: []accounts.Member{
 			{
 				UserID: "u1", Email: "mira@studio-north.example", Role: view.RoleOwner, Current: true,
 				JoinedAt: Now.Add(-900 * time.Hour),
@@ -21,7 +26,7 @@ func sampleMembers() service.MemberList {
 				JoinedAt: Now.Add(-90 * time.Hour),
 			},
 		},
-		Invitations: []service.Invitation{
+		Invitations: []accounts.Invitation{
 			{
 				ID: "i1", Email: "kim@studio-north.example", Role: view.RoleMember,
 				ExpiresAt: Now.Add(48 * time.Hour),
@@ -30,8 +35,8 @@ func sampleMembers() service.MemberList {
 	}
 }
 
-func sampleSessions() []service.ListedSession {
-	return []service.ListedSession{
+func sampleSessions() []accounts.ListedSession {
+	return []accounts.ListedSession{
 		{
 			ID: "s1", Current: true,
 			UserAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
@@ -41,8 +46,8 @@ func sampleSessions() []service.ListedSession {
 	}
 }
 
-func sampleAgents() []service.AgentView {
-	return []service.AgentView{
+func sampleAgents() []agents.AgentView {
+	return []agents.AgentView{
 		{
 			ID: "g1", Name: "trader-7", Address: "0x00000000219ab540356cBB839Cbe05303d7705Fa", ClaimedVia: "wallet",
 			ClaimedAt: Now.Add(-time.Hour), KeyID: KeyOne, KeyPrefix: "cag_aHCrXoRO",
@@ -54,8 +59,8 @@ func sampleAgents() []service.AgentView {
 	}
 }
 
-func sampleLog() []service.AuditLine {
-	return []service.AuditLine{{
+func sampleLog() []accounts.AuditLine {
+	return []accounts.AuditLine{{
 		At: Now.Add(-time.Minute), Actor: "user u1", ActorEmail: "mira@studio-north.example",
 		Origin: "console", Action: "configure_key", Reason: "configured", KeyID: KeyOne,
 		Before: []byte(`{"monthly_cap":null,"caps":{}}`), After: []byte(`{"monthly_cap":500000,"caps":{"rpc":7}}`),
@@ -64,30 +69,30 @@ func sampleLog() []service.AuditLine {
 
 // accountCalls adds the operations of an account: usage, keys, settings and the log.
 func (h *Operations) accountCalls(c *site.Calls) {
-	fences := func() []service.ServiceFence { return append([]service.ServiceFence{}, h.Services...) }
-	c.ExploreUsage = reads[service.ExploreUsageInput](func() service.ExploredUsage { return h.Explored })
-	c.GetInsights = reads[service.Nothing](func() service.UsageInsights { return h.insights })
-	c.ExportUsage = reads[service.ExploreUsageInput](func() service.UsageTable {
-		return service.UsageTable{
+	fences := func() []keys.ServiceFence { return append([]keys.ServiceFence{}, h.Services...) }
+	c.ExploreUsage = reads[usage.ExploreUsageInput](func() usage.ExploredUsage { return h.Explored })
+	c.GetInsights = reads[operation.Nothing](func() advice.UsageInsights { return h.insights })
+	c.ExportUsage = reads[usage.ExploreUsageInput](func() usage.UsageTable {
+		return usage.UsageTable{
 			FileName: "usage-7d-2026-11-20.csv", Media: "text/csv; charset=utf-8; header=present", Text: "key\r\n",
 		}
 	})
-	c.UsageByDay = reads[service.UsageByDayInput](func() service.UsageByDay { return h.usage })
-	c.CreateKey = Record[service.CreateKeyInput](h, service.CreatedKey{
+	c.UsageByDay = reads[usage.UsageByDayInput](func() usage.UsageByDay { return h.usage })
+	c.CreateKey = Record[keys.CreateKeyInput](h, keys.CreatedKey{
 		ID: KeyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", PlaintextToken: Plaintext,
 	})
-	c.ListKeys = reads[service.ListKeysInput](func() service.KeyList { return service.KeyList{Keys: h.Keys} })
-	c.ConfigureKey = mixed(h, func() service.ConfiguredKey { return service.ConfiguredKey{Services: fences()} },
-		func(in service.ConfigureKeyInput) bool { return in == service.ConfigureKeyInput{ID: in.ID} })
-	c.NameAccount = Record[service.NameAccountInput](h, service.NamedAccount{Name: "Studio"})
-	c.RevokeKey = Record[service.RevokeKeyInput](h, service.RevokedKey{Name: "indexer"})
-	c.ConfigureServices = mixed(h, func() service.ConfiguredServices {
-		return service.ConfiguredServices{Services: fences()}
+	c.ListKeys = reads[keys.ListKeysInput](func() keys.KeyList { return keys.KeyList{Keys: h.Keys} })
+	c.ConfigureKey = mixed(h, func() keys.ConfiguredKey { return keys.ConfiguredKey{Services: fences()} },
+		func(in keys.ConfigureKeyInput) bool { return in == keys.ConfigureKeyInput{ID: in.ID} })
+	c.NameAccount = Record[accounts.NameAccountInput](h, accounts.NamedAccount{Name: "Studio"})
+	c.RevokeKey = Record[keys.RevokeKeyInput](h, keys.RevokedKey{Name: "indexer"})
+	c.ConfigureServices = mixed(h, func() keys.ConfiguredServices {
+		return keys.ConfiguredServices{Services: fences()}
 	},
-		func(in service.ConfigureServicesInput) bool { return in == service.ConfigureServicesInput{} })
-	c.UpdateAccount = mixed(h, func() service.AccountSettings { return h.settings },
-		func(in service.UpdateAccountInput) bool { return in == service.UpdateAccountInput{} })
-	c.ListAgents = reads[service.Nothing](func() service.AgentList { return service.AgentList{Agents: h.Agents} })
-	c.AdoptKey = Record[service.AdoptKeyInput](h, service.AdoptedKey{ID: KeyTwo, Prefix: "cag_00aTz81b"})
-	c.ListAudit = reads[service.ListAuditInput](func() service.AuditLog { return service.AuditLog{Lines: h.log} })
+		func(in keys.ConfigureServicesInput) bool { return in == keys.ConfigureServicesInput{} })
+	c.UpdateAccount = mixed(h, func() accounts.AccountSettings { return h.settings },
+		func(in accounts.UpdateAccountInput) bool { return in == accounts.UpdateAccountInput{} })
+	c.ListAgents = reads[operation.Nothing](func() agents.AgentList { return agents.AgentList{Agents: h.Agents} })
+	c.AdoptKey = Record[agents.AdoptKeyInput](h, agents.AdoptedKey{ID: KeyTwo, Prefix: "cag_00aTz81b"})
+	c.ListAudit = reads[accounts.ListAuditInput](func() accounts.AuditLog { return accounts.AuditLog{Lines: h.log} })
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/billing"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/statements"
 )
 
 const (
@@ -19,11 +21,11 @@ const (
 )
 
 // SampleBilling is an account with monthly Scale, a card, packs and invoices.
-func SampleBilling() (service.BillingStatus, service.PriceLadder, service.InvoiceList) {
+func SampleBilling() (billing.BillingStatus, billing.PriceLadder, billing.InvoiceList) {
 	customer, end := "cus_1", Now.AddDate(0, 0, 25)
-	s := service.BillingStatus{
+	s := billing.BillingStatus{
 		Tier: plan.Scale, TierTitle: "Scale", Live: true, Customer: &customer, Country: "DE", VATPercent: 20,
-		Packs: []service.PackView{
+		Packs: []billing.PackView{
 			{
 				ID: "p1", Kind: "pack_m", Units: 7_000_000 * plan.Unit, Remaining: 5_250_000 * plan.Unit,
 				GrantedAt: Now.AddDate(0, -11, 0), ExpiresAt: Now.AddDate(0, 0, 20),
@@ -34,18 +36,18 @@ func SampleBilling() (service.BillingStatus, service.PriceLadder, service.Invoic
 			},
 		},
 	}
-	s.Subscription.Value = &service.SubscriptionView{
+	s.Subscription.Value = &billing.SubscriptionView{
 		Plan: plan.Scale, Item: "scale_monthly", Interval: "month", PriceCents: 299_00, Status: subscription.Active,
 		StartedAt: Now.AddDate(0, -3, 0), PeriodStart: end.AddDate(0, -1, 0), PeriodEnd: end,
 	}
-	s.Payment.Value = &service.CardView{Brand: "visa", Last4: "4242", ExpMonth: 7, ExpYear: 2028}
-	ladder := service.PriceLadder{
+	s.Payment.Value = &billing.CardView{Brand: "visa", Last4: "4242", ExpMonth: 7, ExpYear: 2028}
+	ladder := billing.PriceLadder{
 		Volume: 20_000_000 * plan.Unit, Current: "scale_monthly", Cheapest: "builder", Premium: "pro_yearly",
 	}
 	for _, r := range plan.Ladder() {
 		item, sold := plan.FindItem(r.Key)
 		cost, covered := r.Cost(ladder.Volume)
-		rung := service.LadderRung{
+		rung := billing.LadderRung{
 			Key: r.Key, Title: view.ItemTitle(r.Key), Kind: r.Kind, Interval: string(item.Interval), Units: r.Units,
 			Supply: r.Supply, Live: r.Live, OnSale: sold, Covered: covered, Current: r.Key == ladder.Current,
 			Cheapest: r.Key == ladder.Cheapest,
@@ -64,7 +66,7 @@ func SampleBilling() (service.BillingStatus, service.PriceLadder, service.Invoic
 		ladder.Rungs = append(ladder.Rungs, rung)
 	}
 	paid, next := Now.AddDate(0, 0, -5), Now.AddDate(0, 0, 3)
-	return s, ladder, service.InvoiceList{More: true, Invoices: []service.InvoiceView{
+	return s, ladder, billing.InvoiceList{More: true, Invoices: []billing.InvoiceView{
 		{
 			ID: "in_2", Number: "CAG-0002", Status: "open", Reason: "subscription_cycle", Net: 299_00, VAT: 59_80,
 			Total: 358_80, CreatedAt: Now.AddDate(0, 0, -1), Attempts: 1, NextAttempt: &next, Failed: true,
@@ -77,7 +79,7 @@ func SampleBilling() (service.BillingStatus, service.PriceLadder, service.Invoic
 }
 
 // Set fills the prices of a rung, whose type belongs to the operation.
-func Set(r *service.LadderRung, commitment, price, million, cost plan.Cents) {
+func Set(r *billing.LadderRung, commitment, price, million, cost plan.Cents) {
 	for to, from := range map[*plan.Cents]plan.Cents{
 		(*plan.Cents)(&r.Commitment): commitment, (*plan.Cents)(&r.Price): price, (*plan.Cents)(&r.PerMillion): million,
 		(*plan.Cents)(&r.AtVolume): cost,
@@ -104,11 +106,11 @@ func SampleClass(name string, n int64) statement.Class {
 
 // SampleStatements returns a list of periods, and the statement of a closed one whose figures add
 // up.
-func SampleStatements(at time.Time, name string) (service.StatementList, statement.Statement) {
+func SampleStatements(at time.Time, name string) (statements.StatementList, statement.Statement) {
 	start := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
 	end := start.AddDate(0, 1, 0)
 	requests, u := int64(600_006), 500_005*plan.Unit
-	list := service.StatementList{Scope: statement.OfAccount, Periods: []service.StatementSummary{
+	list := statements.StatementList{Scope: statement.OfAccount, Periods: []statements.StatementSummary{
 		{Period: "2026-11-01", StartsAt: start, EndsAt: end, Status: statement.Open},
 		{
 			Period: "2026-10-01", StartsAt: start.AddDate(0, -1, 0), EndsAt: start, Status: statement.Closed,
@@ -159,26 +161,26 @@ func SampleStatements(at time.Time, name string) (service.StatementList, stateme
 
 // billingCalls adds the operations of plans, payments, invoices and statements.
 func (h *Operations) billingCalls(c *site.Calls) {
-	c.BillingStatus = reads[service.Nothing](func() service.BillingStatus { return h.Status })
-	c.PriceLadder = reads[service.Nothing](func() service.PriceLadder { return h.ladder })
-	c.StartCheckout = Record[service.StartCheckoutInput](h, service.StartedCheckout{URL: CheckoutURL})
-	c.FinishCheckout = reads[service.FinishCheckoutInput](func() service.FinishedCheckout { return h.Checkout })
-	c.ChangePlan = Record[service.ChangePlanInput](h, service.PlanChange{
+	c.BillingStatus = reads[operation.Nothing](func() billing.BillingStatus { return h.Status })
+	c.PriceLadder = reads[operation.Nothing](func() billing.PriceLadder { return h.ladder })
+	c.StartCheckout = Record[billing.StartCheckoutInput](h, billing.StartedCheckout{URL: CheckoutURL})
+	c.FinishCheckout = reads[billing.FinishCheckoutInput](func() billing.FinishedCheckout { return h.Checkout })
+	c.ChangePlan = Record[billing.ChangePlanInput](h, billing.PlanChange{
 		Note: "The new plan is in force.", InForce: true,
 	})
-	c.CancelPlan = Record[service.Nothing](h, service.PlanChange{Note: "It ends with its period."})
-	c.ResumePlan = Record[service.Nothing](h, service.PlanChange{
+	c.CancelPlan = Record[operation.Nothing](h, billing.PlanChange{Note: "It ends with its period."})
+	c.ResumePlan = Record[operation.Nothing](h, billing.PlanChange{
 		Note: "The subscription goes on.", InForce: true,
 	})
-	c.OpenPortal = Record[service.Nothing](h, service.Portal{URL: "https://billing.stripe.example/p/1"})
-	c.ListInvoices = reads[service.ListInvoicesInput](func() service.InvoiceList { return h.Invoices })
-	c.ShowInvoice = Record[service.ShowInvoiceInput](h, service.InvoicePage{
+	c.OpenPortal = Record[operation.Nothing](h, billing.Portal{URL: "https://billing.stripe.example/p/1"})
+	c.ListInvoices = reads[billing.ListInvoicesInput](func() billing.InvoiceList { return h.Invoices })
+	c.ShowInvoice = Record[billing.ShowInvoiceInput](h, billing.InvoicePage{
 		URL: "https://invoice.stripe.example/i/1",
 	})
-	c.ListStatements = reads[service.Nothing](func() service.StatementList { return h.periods })
-	c.GetStatement = reads[service.StatementInput](func() statement.Statement { return h.Stated })
-	c.ExportStatement = reads[service.ExportStatementInput](func() service.StatementTable {
-		return service.StatementTable{
+	c.ListStatements = reads[operation.Nothing](func() statements.StatementList { return h.periods })
+	c.GetStatement = reads[statements.StatementInput](func() statement.Statement { return h.Stated })
+	c.ExportStatement = reads[statements.ExportStatementInput](func() statements.StatementTable {
+		return statements.StatementTable{
 			FileName: "statement-2026-11-01.csv", Media: "text/csv; charset=utf-8; header=present", Text: "key\r\n",
 		}
 	})

@@ -8,20 +8,21 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
+	"github.com/chainaccess/gateway/service/tickets"
 )
 
 // Desk is the data of support.
 type Desk struct {
-	Tickets  service.TicketList
-	Ticket   service.TicketDetail
-	Preview  service.TicketPreview
-	Feedback service.FeedbackList
+	Tickets  tickets.TicketList
+	Ticket   tickets.TicketDetail
+	Preview  tickets.TicketPreview
+	Feedback tickets.FeedbackList
 	Over     bool // every key is unknown from now on
 	// The requests and their callers.
-	callers []service.Caller
-	Listed  []service.ListTicketsInput
-	Given   []service.ListFeedbackInput
+	callers []operation.Caller
+	Listed  []tickets.ListTicketsInput
+	Given   []tickets.ListFeedbackInput
 }
 
 // RequestOne is the only call that the fake desk finds.
@@ -66,24 +67,24 @@ func sampleEvidence() ticket.Evidence {
 // SampleDesk returns the tickets and the feedback of an account, with a text that somebody chose.
 func SampleDesk(name string) Desk {
 	e := sampleEvidence()
-	view := service.TicketView{
+	view := tickets.TicketView{
 		Reference: "CAG-1001", Subject: name, Status: ticket.WaitingCustomer, Category: ticket.Incident,
-		Priority: ticket.High, Channel: service.DoorAPI, CreatedAt: Now.Add(-30 * time.Hour),
+		Priority: ticket.High, Channel: operation.DoorAPI, CreatedAt: Now.Add(-30 * time.Hour),
 		LastActivityAt: Now.Add(-time.Hour), URL: "https://gateway.example/tickets/CAG-1001",
 	}
 	other := view
 	other.Reference, other.Subject, other.Status, other.Channel = "CAG-1000", "Where is the invoice of October",
-		ticket.Resolved, service.DoorConsole
+		ticket.Resolved, operation.DoorConsole
 	reply := name
 	return Desk{
-		Tickets: service.TicketList{Tickets: []service.TicketView{view, other}, NextCursor: "CAG-1000"},
-		Ticket: service.TicketDetail{
+		Tickets: tickets.TicketList{Tickets: []tickets.TicketView{view, other}, NextCursor: "CAG-1000"},
+		Ticket: tickets.TicketDetail{
 			TicketView: view, Evidence: e, SuggestedPaths: e.Paths(),
-			Messages: []service.TicketNote{
+			Messages: []tickets.TicketNote{
 				{
 					Author: ticket.Customer, Message: name + "\nSince 14:00 UTC.", RequestID: RequestOne,
-					At: Now.Add(-30 * time.Hour), Writer: &service.NoteWriter{
-						Kind: service.WriterAgent, Name: name,
+					At: Now.Add(-30 * time.Hour), Writer: &tickets.NoteWriter{
+						Kind: tickets.WriterAgent, Name: name,
 					},
 				},
 				{
@@ -93,8 +94,8 @@ func SampleDesk(name string) Desk {
 				{Author: ticket.Service, Message: "Closed by itself after seven days.", At: Now.Add(-time.Hour)},
 			},
 		},
-		Preview: service.TicketPreview{Evidence: e, Category: ticket.Incident, SuggestedPaths: e.Paths()},
-		Feedback: service.FeedbackList{NextCursor: RequestOne, Feedback: []service.FeedbackView{
+		Preview: tickets.TicketPreview{Evidence: e, Category: ticket.Incident, SuggestedPaths: e.Paths()},
+		Feedback: tickets.FeedbackList{NextCursor: RequestOne, Feedback: []tickets.FeedbackView{
 			{
 				ID: RequestOne, Kind: "feature", Title: name, Body: name, Chain: "base_mainnet", Status: "planned",
 				Reply: &reply, CreatedAt: Now.Add(-50 * time.Hour),
@@ -109,9 +110,9 @@ func SampleDesk(name string) Desk {
 
 // deskCalls adds the operations of support. Only bearerOne is a valid key.
 func (h *Operations) deskCalls(c site.Calls) site.Calls {
-	c.PreviewTicket = func(_ context.Context, by *service.Caller,
-		in service.PreviewTicketInput,
-	) (service.TicketPreview, *fault.Error) {
+	c.PreviewTicket = func(_ context.Context, by *operation.Caller,
+		in tickets.PreviewTicketInput,
+	) (tickets.TicketPreview, *fault.Error) {
 		shown := h.Desk.Preview
 		switch refusal := h.known(by); {
 		case refusal != nil:
@@ -120,22 +121,22 @@ func (h *Operations) deskCalls(c site.Calls) site.Calls {
 			shown.Evidence.Call, shown.Evidence.Chain = nil, nil
 			shown.SuggestedPaths = shown.Evidence.Paths()
 		case in.RequestID != RequestOne:
-			return service.TicketPreview{}, noCallOfYours()
+			return tickets.TicketPreview{}, noCallOfYours()
 		}
 		return shown, nil
 	}
-	c.CreateTicket = func(ctx context.Context, by *service.Caller,
-		in service.CreateTicketInput,
-	) (service.CreatedTicket, *fault.Error) {
+	c.CreateTicket = func(ctx context.Context, by *operation.Caller,
+		in tickets.CreateTicketInput,
+	) (tickets.CreatedTicket, *fault.Error) {
 		if in.RequestID != "" && in.RequestID != RequestOne {
-			return service.CreatedTicket{}, noCallOfYours()
+			return tickets.CreatedTicket{}, noCallOfYours()
 		}
-		return Record[service.CreateTicketInput](h, service.CreatedTicket{TicketView: h.Desk.Ticket.TicketView})(ctx,
+		return Record[tickets.CreateTicketInput](h, tickets.CreatedTicket{TicketView: h.Desk.Ticket.TicketView})(ctx,
 			by, in)
 	}
-	c.ListTickets = func(_ context.Context, by *service.Caller,
-		in service.ListTicketsInput,
-	) (service.TicketList, *fault.Error) {
+	c.ListTickets = func(_ context.Context, by *operation.Caller,
+		in tickets.ListTicketsInput,
+	) (tickets.TicketList, *fault.Error) {
 		refusal := h.known(by)
 		if in.Status == "bogus" {
 			refusal = fault.New(fault.FieldRefused, "status takes one of its values.")
@@ -145,19 +146,19 @@ func (h *Operations) deskCalls(c site.Calls) site.Calls {
 		h.Desk.Listed = append(h.Desk.Listed, in)
 		return h.Desk.Tickets, refusal
 	}
-	c.GetTicket = func(_ context.Context, by *service.Caller,
-		in service.TicketInput,
-	) (service.TicketDetail, *fault.Error) {
+	c.GetTicket = func(_ context.Context, by *operation.Caller,
+		in tickets.TicketInput,
+	) (tickets.TicketDetail, *fault.Error) {
 		if in.Reference != h.Desk.Ticket.Reference {
-			return service.TicketDetail{}, fault.New(fault.NotYours, "You have no ticket with this reference.")
+			return tickets.TicketDetail{}, fault.New(fault.NotYours, "You have no ticket with this reference.")
 		}
 		return h.Desk.Ticket, h.known(by)
 	}
-	c.ReplyTicket = Record[service.ReplyTicketInput](h, h.Desk.Ticket.TicketView)
-	c.SubmitFeedback = Record[service.SubmitFeedbackInput](h, service.FeedbackView{})
-	c.ListFeedback = func(_ context.Context, by *service.Caller,
-		in service.ListFeedbackInput,
-	) (service.FeedbackList, *fault.Error) {
+	c.ReplyTicket = Record[tickets.ReplyTicketInput](h, h.Desk.Ticket.TicketView)
+	c.SubmitFeedback = Record[tickets.SubmitFeedbackInput](h, tickets.FeedbackView{})
+	c.ListFeedback = func(_ context.Context, by *operation.Caller,
+		in tickets.ListFeedbackInput,
+	) (tickets.FeedbackList, *fault.Error) {
 		refusal := h.known(by)
 		h.Mu.Lock()
 		defer h.Mu.Unlock()
@@ -167,7 +168,7 @@ func (h *Operations) deskCalls(c site.Calls) site.Calls {
 	return c
 }
 
-func (h *Operations) known(by *service.Caller) *fault.Error {
+func (h *Operations) known(by *operation.Caller) *fault.Error {
 	h.Mu.Lock()
 	defer h.Mu.Unlock()
 	h.Desk.callers = append(h.Desk.callers, *by)

@@ -12,33 +12,35 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // Tool is a metered operation with scripted answers. It records its callers and inputs.
 type Tool struct {
-	About   service.Meta
+	About   operation.Meta
 	in, out *huma.Schema
 
 	mu      sync.Mutex // guards the following fields
-	Answer  service.Answer
+	Answer  operation.Answer
 	Refusal *fault.Error
-	Caller  service.Caller
+	Caller  operation.Caller
 	Args    map[string]any
 	Uses    int
 }
 
-// Meta implements service.Definition.
-func (f *Tool) Meta() service.Meta { return f.About }
+// Meta implements operation.Definition.
+func (f *Tool) Meta() operation.Meta { return f.About }
 
-// Input implements service.Definition.
+// Input implements operation.Definition.
 func (f *Tool) Input() *huma.Schema { return f.in }
 
-// Output implements service.Definition.
+// Output implements operation.Definition.
 func (f *Tool) Output() *huma.Schema { return f.out }
 
-// Serve implements service.Definition: it records the call and returns the scripted answer.
-func (f *Tool) Serve(_ context.Context, caller *service.Caller, args service.Args) (service.Answer, *fault.Error) {
+// Serve implements operation.Definition: it records the call and returns the scripted answer.
+func (f *Tool) Serve(_ context.Context, caller *operation.Caller,
+	args operation.Args,
+) (operation.Answer, *fault.Error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.Uses++
@@ -91,11 +93,11 @@ func schemaOf(t reflect.Type) *huma.Schema {
 func NewTool[In, Out any](name, title string, of account.Service, method, path string) *Tool {
 	return &Tool{
 		in: schemaOf(reflect.TypeFor[In]()), out: schemaOf(reflect.TypeFor[Out]()),
-		Answer: service.Answer{JSON: []byte(`{}`)},
-		About: service.Meta{
+		Answer: operation.Answer{JSON: []byte(`{}`)},
+		About: operation.Meta{
 			Name: name, Title: title, Description: "Tells what there is. It costs something. Repeat at will.",
-			Service: of, Units: plan.Unit, TTL: 12 * time.Second, Access: service.KeyHolders, Reads: true,
-			Route: service.Route{
+			Service: of, Units: plan.Unit, TTL: 12 * time.Second, Access: operation.KeyHolders, Reads: true,
+			Route: operation.Route{
 				Method: method, Path: path, Status: http.StatusOK,
 			},
 		},
@@ -115,8 +117,8 @@ func Tools() []*Tool {
 }
 
 // Definitions returns tools as operations.
-func Definitions(tools []*Tool) []service.Definition {
-	var all []service.Definition
+func Definitions(tools []*Tool) []operation.Definition {
+	var all []operation.Definition
 	for _, one := range tools {
 		all = append(all, one)
 	}

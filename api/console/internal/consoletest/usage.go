@@ -5,21 +5,22 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/service/advice"
+	"github.com/chainaccess/gateway/service/usage"
 )
 
-func measured(thousandths int64) service.MaybeFigure {
-	f := service.Figure(thousandths)
-	return service.MaybeFigure{Value: &f}
+func measured(thousandths int64) usage.MaybeFigure {
+	f := usage.Figure(thousandths)
+	return usage.MaybeFigure{Value: &f}
 }
 
 // SampleExplored is a week of usage; name is used wherever a user chooses a text.
-func SampleExplored(name string) service.ExploredUsage {
+func SampleExplored(name string) usage.ExploredUsage {
 	first, asOf := time.Date(2026, time.November, 14, 0, 0, 0, 0, time.UTC), Now.Add(-12*time.Second)
-	u := service.ExploredUsage{
+	u := usage.ExploredUsage{
 		Range: "7d", StepSeconds: 86_400, Since: first, AsOf: &asOf, P50: measured(9_888), P95: measured(210_400),
-		Total: service.UsageEntry{Requests: 7_000, Units: 6_100_500, CacheHits: 900, Refusals: 100},
-		ByKey: []service.UsageEntry{
+		Total: usage.UsageEntry{Requests: 7_000, Units: 6_100_500, CacheHits: 900, Refusals: 100},
+		ByKey: []usage.UsageEntry{
 			{
 				Name: name, KeyID: KeyOne, KeyPrefix: "cag_aHCrXoRO", Agent: name, Requests: 6_000,
 				Units: 6_000 * plan.Unit, CacheHits: 900, Refusals: 100,
@@ -27,29 +28,29 @@ func SampleExplored(name string) service.ExploredUsage {
 			{KeyID: KeyTwo, Requests: 900, Units: 100_500},
 			{Requests: 100, Rest: 80},
 		},
-		ByMethod: []service.UsageEntry{
+		ByMethod: []usage.UsageEntry{
 			{Name: "eth_call", Requests: 6_900, Units: 6_100_500, CacheHits: 900}, {Requests: 100, Refusals: 100},
 		},
-		ByChain: []service.UsageEntry{
+		ByChain: []usage.UsageEntry{
 			{Name: "eth_mainnet", Requests: 6_900, Units: 6_100_500, CacheHits: 900}, {Requests: 100, Refusals: 100},
 		},
-		ByClass: []service.UsageEntry{
+		ByClass: []usage.UsageEntry{
 			{Name: "standard", Requests: 7_000, Units: 6_100_500, CacheHits: 900, Refusals: 100},
 		},
-		Latency: []service.ChainLatency{
+		Latency: []usage.ChainLatency{
 			{Chain: "eth_mainnet", Calls: 6_900, P50: measured(9_888), P95: measured(210_400)},
 		},
-		Reasons: []service.FailedReason{
+		Reasons: []usage.FailedReason{
 			{Reason: fault.KeyBudget.String(), Code: -32009, Title: fault.KeyBudget.Entry().Title, Requests: 100},
 		},
-		Recent: []service.FailedCall{{
+		Recent: []usage.FailedCall{{
 			RequestID: "019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11", At: Now.Add(-time.Hour), Chain: "eth_mainnet",
 			Method: "eth_call", Reason: fault.KeyBudget.String(), Code: -32009, HTTPStatus: 429, DurationMS: 412,
 		}},
 		Beyond: 94_000,
 	}
 	for i := range 7 {
-		s := service.ExploredStep{
+		s := usage.ExploredStep{
 			Start: first.AddDate(0, 0, i), Partial: i == 6, Requests: int64(i * 300),
 			Units: plan.Units(i) * 250_000, Hits: int64(i * 40),
 		}
@@ -65,34 +66,34 @@ func SampleExplored(name string) service.ExploredUsage {
 }
 
 // SampleInsights are the insights of an account that uses more than it has.
-func SampleInsights() service.UsageInsights {
+func SampleInsights() advice.UsageInsights {
 	limit, ends := 1_000_000*plan.Unit, Now.Add(72*time.Hour)
 	budget := fault.KeyBudget.Entry()
-	return service.UsageInsights{
+	return advice.UsageInsights{
 		Volume: 900_000 * plan.Unit,
-		Spend: service.SpendSummary{
+		Spend: usage.SpendSummary{
 			Pace: 62_000 * plan.Unit, PeriodEnd: time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC),
-			Used: 812_340_500, Limit: &limit, Projected: 1_432_000_958, ExhaustsAt: &ends, Risk: service.HighRisk,
+			Used: 812_340_500, Limit: &limit, Projected: 1_432_000_958, ExhaustsAt: &ends, Risk: usage.HighRisk,
 			Then: "refused",
 		},
-		Cache: service.CacheSummary{Hits: 120_000, Misses: 830_000, Saved: 118_000 * plan.Unit},
-		Recommendation: service.Recommendation{
+		Cache: usage.CacheSummary{Hits: 120_000, Misses: 830_000, Saved: 118_000 * plan.Unit},
+		Recommendation: advice.Recommendation{
 			Rung: "builder_monthly", Title: "Builder by the month",
 			Why: "It is the cheapest that covers 900,000 units in 30 days: $4.00, from wholesale upstreams.",
 		},
 		BreakEven: "From 15,000,000 units on it is Pro.",
-		Advice: []service.Advice{
+		Advice: []advice.Advice{
 			{
 				Kind: "pack_expires", Finding: "A pack expires on 1 Dec 2026, 00:00 UTC with 100 units left.",
 				Do: "Use them before.",
 			},
 			{Kind: "refusals", Finding: "Told elsewhere.", Do: "Told elsewhere."},
 		},
-		Refused: []service.Refused{{
-			FailedReason: service.FailedReason{
+		Refused: []usage.Refused{{
+			FailedReason: usage.FailedReason{
 				Reason: budget.Name, Code: budget.Code, Title: budget.Title, Requests: 212,
 			}, Meaning: budget.Meaning, Steps: budget.Steps,
 			RequestID: RequestOne,
-		}, {FailedReason: service.FailedReason{Reason: "drowned", Title: "Without a request", Requests: 1}}},
+		}, {FailedReason: usage.FailedReason{Reason: "drowned", Title: "Without a request", Requests: 1}}},
 	}
 }

@@ -1,0 +1,77 @@
+package billing_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service/billing"
+	"github.com/chainaccess/gateway/service/internal/servicetest"
+	"github.com/chainaccess/gateway/service/operation"
+)
+
+// Support replaces the price of a subscription: its plan goes on and operators see it. Once the
+// subscription has ended at Stripe the plan ends, and another can be bought.
+func TestPlan_ReplacedPriceKeepsItAsLongAsItIsPaid(t *testing.T) {
+	t.Parallel()
+	d := servicetest.OpenBillingEnv(t)
+	d.Buy(t, "pro_monthly", stripe.Visa)
+	recorded, err := d.Store.LastSubscription(d.Ctx, d.AccountID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	product := d.Dashboard(t, http.MethodPost, "/v1/products", url.Values{"name": {"An agreement"}})
+	odd := d.Dashboard(t, http.MethodPost, "/v1/prices", url.Values{
+		"product": {product.ID}, "currency": {"usd"}, "unit_amount": {"5000"}, "recurring[interval]": {"month"},
+	})
+	item := d.Dashboard(t, http.MethodGet, "/v1/subscriptions/"+recorded.ID, nil).Items.Data[0].ID
+	d.Dashboard(t, http.MethodPost, "/v1/subscriptions/"+recorded.ID, url.Values{
+		"items[0][id]": {item}, "items[0][price]": {odd.ID}, "proration_behavior": {"none"},
+	})
+	known, err := d.Billing.Reconcile(d.Ctx, d.AccountID)
+	if err != nil || known.Plan != plan.Pro || !known.Lasts || known.OddPrice != odd.ID {
+		t.Errorf("after the change of the price: %+v, %v", known, err)
+	}
+	if s := d.Status(t); s.Tier != plan.Pro || s.Subscription.Value.Item != "pro_monthly" ||
+		s.Subscription.Value.PriceCents != 5000 {
+		t.Errorf("shown is %s, %+v", s.Tier, s.Subscription.Value)
+	}
+	_, refusal := d.StartCheckout.Invoke(d.Ctx, servicetest.Browser(d.Owner), billing.StartCheckoutInput{
+		Item: "scale_monthly", Country: "DE",
+	})
+	refused(t, "a second plan", refusal, fault.FieldRefused, "billing page")
+	_, refusal = d.ChangePlan.Invoke(d.Ctx, servicetest.Browser(d.Owner),
+		billing.ChangePlanInput{Item: "scale_monthly"})
+	refused(t, "another plan instead", refusal, fault.FieldRefused, "support", "ticket")
+	if done := servicetest.Must[billing.PlanChange](t)(d.CancelPlan.Invoke(d.Ctx, servicetest.Browser(d.Owner),
+		operation.Nothing{})); done.Plan != plan.Pro || done.Effect != "period_end" {
+		t.Errorf("cancelled: %+v", done)
+	}
+	servicetest.Must[billing.PlanChange](t)(d.ResumePlan.Invoke(d.Ctx, servicetest.Browser(d.Owner),
+		operation.Nothing{}))
+	if last, err := d.Store.LastSubscription(d.Ctx, d.AccountID); err != nil || last.OddPrice != odd.ID ||
+		last.CancelAtPeriodEnd {
+		t.Errorf("operators see %+v, %v", last, err)
+	}
+
+	d.Dashboard(t, http.MethodDelete, "/v1/subscriptions/"+recorded.ID, nil)
+	for range 2 {
+		known, err = d.Billing.Reconcile(d.Ctx, d.AccountID)
+		if err != nil || known.Plan != plan.Free || known.Lasts || known.OddPrice != "" {
+			t.Errorf("after its end: %+v, %v", known, err)
+		}
+	}
+	if last, err := d.Store.LastSubscription(d.Ctx, d.AccountID); err != nil || last.Status != subscription.Canceled ||
+		last.EndedAt.IsZero() {
+		t.Errorf("recorded is %+v, %v", last, err)
+	}
+	_, refusal = d.CancelPlan.Invoke(d.Ctx, servicetest.Browser(d.Owner), operation.Nothing{})
+	refused(t, "to cancel what is over", refusal, fault.FieldRefused, "Choose a plan")
+	if done := d.Buy(t, "scale_monthly", stripe.Visa); done.Tier != plan.Scale {
+		t.Errorf("bought again: %+v", done)
+	}
+}

@@ -1,0 +1,111 @@
+package billing_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service/billing"
+	"github.com/chainaccess/gateway/service/internal/servicetest"
+)
+
+func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		card    stripe.Card
+		country string // the resulting tax country
+		vat     int64
+		books   string
+		note    string
+	}{
+		"card and network against it": {
+			stripe.German, "DE", plan.VATPercent, "DE: agreed (declared US, card DE, network DE)", "VAT goes by DE",
+		},
+		"the card bears it out": {stripe.Visa, "US", 0, "US: agreed (declared US, card US, network DE)", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := servicetest.OpenBillingEnv(t)
+			at := servicetest.Browser(d.Owner)
+			at.Country = func() string { return "DE" }
+			started := servicetest.Must[billing.StartedCheckout](t)(d.StartCheckout.Invoke(d.Ctx, at,
+				billing.StartCheckoutInput{Item: "pro_monthly", Country: "US"}))
+			if started.VATPercent != plan.VATPercent || started.Country != "DE" ||
+				!strings.Contains(started.Note, "Where you are is not certain") {
+				t.Errorf("begun: %+v", started)
+			}
+			if got := d.Evidence(t,
+				"SELECT tax_evidence FROM checkouts"); got != "DE: contradictory (declared US, card -, network DE)" {
+				t.Errorf("the checkout has %q", got)
+			}
+			if err := d.Stripe.Pay(d.Checkout(t, started.CheckoutID).Session, c.card); err != nil {
+				t.Fatal(err)
+			}
+			_ = servicetest.Must[billing.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.Ctx, at,
+				billing.FinishCheckoutInput{CheckoutID: started.CheckoutID}))
+			s := d.Status(t)
+			if s.Country != c.country || s.VATPercent != c.vat || !strings.Contains(s.TaxNote, c.note) ||
+				(c.note == "") != (s.TaxNote == "") {
+				t.Errorf("in the end: %q, %d %%, %q", s.Country, s.VATPercent, s.TaxNote)
+			}
+			if got := d.Evidence(t, "SELECT tax_evidence FROM billing_customers"); got != c.books {
+				t.Errorf("the customer has %q, want %q", got, c.books)
+			}
+			if got := d.Evidence(t, "SELECT tax_evidence FROM invoices"); !strings.HasPrefix(got, "DE: contradictory") {
+				t.Errorf("the first invoice has %q", got)
+			}
+			said, err := d.Way.Snapshot(d.Ctx, *s.Customer)
+			if err != nil || len(said.Subscriptions) != 1 || said.Subscriptions[0].Taxed != (c.vat > 0) {
+				t.Errorf("the subscription is %+v, %v", said.Subscriptions, err)
+			}
+		})
+	}
+}
+
+// The evidence of a checkout that failed half way counts as one item too.
+func TestVAT_AssumedCountryIsRecordedBeforeStripeHasIt(t *testing.T) {
+	t.Parallel()
+	d := servicetest.OpenBillingEnv(t)
+	at := servicetest.Browser(d.Owner)
+	at.Country = func() string { return "" }
+	_ = servicetest.Must[billing.StartedCheckout](t)(d.StartCheckout.Invoke(d.Ctx, at,
+		billing.StartCheckoutInput{Item: "pack_s"}))
+	at.Country = func() string { return "US" }
+	d.Stripe.SetDown(true)
+	if out, refusal := d.StartCheckout.Invoke(d.Ctx, at, billing.StartCheckoutInput{Item: "pack_s"}); refusal == nil {
+		t.Errorf("begun without Stripe: %+v", out)
+	}
+	if got := d.Evidence(t,
+		"SELECT concat_ws(' ', country, country_assumed, network_country, tax_evidence) FROM billing_customers"); got !=
+		"US t US US: one item (declared -, card -, network US)" {
+		t.Errorf("the customer has %q", got)
+	}
+	d.Stripe.SetDown(false)
+	_ = servicetest.Must[billing.StartedCheckout](t)(d.StartCheckout.Invoke(d.Ctx, at,
+		billing.StartCheckoutInput{Item: "pack_s"}))
+	if got := d.Evidence(t,
+		"SELECT tax_evidence FROM billing_customers"); got != "US: one item (declared -, card -, network US)" {
+		t.Errorf("in the end the customer has %q", got)
+	}
+}
+
+func TestVAT_AssumedCountryIsNoSecondItem(t *testing.T) {
+	t.Parallel()
+	d := servicetest.OpenBillingEnv(t)
+	at := servicetest.Browser(d.Owner)
+	at.Country = func() string { return "US" }
+	_ = servicetest.Must[billing.StartedCheckout](t)(d.StartCheckout.Invoke(d.Ctx, at,
+		billing.StartCheckoutInput{Item: "pack_s"}))
+	if got := d.Evidence(t,
+		"SELECT tax_evidence FROM billing_customers"); got != "US: one item (declared -, card -, network US)" {
+		t.Errorf("the customer has %q", got)
+	}
+	_ = servicetest.Must[billing.StartedCheckout](t)(d.StartCheckout.Invoke(d.Ctx, at, billing.StartCheckoutInput{
+		Item: "pack_s", Country: "US",
+	}))
+	if got := d.Evidence(t,
+		"SELECT tax_evidence FROM billing_customers"); got != "US: agreed (declared US, card -, network US)" {
+		t.Errorf("when it is declared, the customer has %q", got)
+	}
+}
