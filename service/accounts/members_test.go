@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service/accounts"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
 	"github.com/chainaccess/gateway/service/keys"
@@ -23,22 +25,27 @@ func TestSignIn_NewPersonManagesTheirAccountAtOnce(t *testing.T) {
 	o := servicetest.OpenEnv(t)
 	cookie := o.SignIn(t, "ann@buyer.example")
 	me := o.WhoIs(t, cookie)
-	if me.Email != "ann@buyer.example" || me.Role != "owner" || me.Plan != "free" || me.Status != account.Active {
-		t.Errorf("who signed in is %+v", me)
-	}
-	if me.PlanTitle != "Free" || me.TimeZone != "UTC" || me.PeriodStart.Day() != 1 ||
-		!me.PeriodEnd.Equal(me.PeriodStart.AddDate(0, 1, 0)) {
-		t.Errorf("they read figures of %q from %s to %s in %s", me.PlanTitle, me.PeriodStart, me.PeriodEnd, me.TimeZone)
-	}
+	in := expect.In(t, "who signed")
+	expect.Equal(in, me.Email, "ann@buyer.example")
+	expect.Equal(in, me.Role, "owner")
+	expect.Equal(in, me.Plan, "free")
+	expect.Equal(in, me.Status, account.Active)
+	in = expect.In(t, "they read figures")
+	expect.Equal(in, me.PlanTitle, "Free")
+	expect.Equal(in, me.TimeZone, "UTC")
+	expect.Equal(in, me.PeriodStart.Day(), 1)
+	expect.True(in, me.PeriodEnd.Equal(me.PeriodStart.AddDate(0, 1, 0)), me.PeriodEnd)
 	made, refusal := o.CreateKey.Invoke(o.Ctx, servicetest.Browser(cookie), keys.CreateKeyInput{Name: "indexer"})
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
 	log, refusal := o.ListAudit.Invoke(o.Ctx, servicetest.Browser(cookie), accounts.ListAuditInput{})
-	if refusal != nil || len(log.Lines) != 2 || log.Lines[0].KeyID != made.ID ||
-		log.Lines[0].Actor != "user "+me.UserID || log.Lines[0].ActorEmail != me.Email {
-		t.Errorf("the audit log is %+v, %v", log, refusal)
-	}
+	in = expect.In(t, "the audit log")
+	require.Nil(in, refusal)
+	require.Len(in, log.Lines, 2)
+	expect.Equal(in, log.Lines[0].KeyID, made.ID)
+	expect.Equal(in, log.Lines[0].Actor, "user "+me.UserID)
+	expect.Equal(in, log.Lines[0].ActorEmail, me.Email)
 	if _, refusal := o.SignOut.Invoke(o.Ctx, servicetest.Browser(cookie), operation.Nothing{}); refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -113,13 +120,17 @@ func TestPeople_IDsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	o.Refuses(t, o.ChangeMember, eve, map[string]any{"user_id": bob.UserID, "role": "owner"}, fault.NotYours)
 	o.Refuses(t, o.RemoveMember, eve, map[string]any{"user_id": bob.UserID}, fault.NotYours)
 	list, refusal := o.ListMembers.Invoke(o.Ctx, servicetest.Browser(ann), operation.Nothing{})
-	if refusal != nil || len(list.Members) != 2 || list.Members[1].Role != "member" || len(list.Invitations) != 1 {
-		t.Errorf("afterwards ann's people are %+v, %v", list, refusal)
-	}
+	in := expect.In(t, "afterwards ann's people")
+	require.Nil(in, refusal)
+	require.Len(in, list.Members, 2)
+	expect.Equal(in, list.Members[1].Role, "member")
+	expect.Len(in, list.Invitations, 1)
 	list, refusal = o.ListMembers.Invoke(o.Ctx, eve, operation.Nothing{})
-	if refusal != nil || len(list.Members) != 1 || len(list.Invitations) != 0 || !list.Members[0].Current {
-		t.Errorf("eve's people are %+v, %v", list, refusal)
-	}
+	in = expect.In(t, "eve's people")
+	require.Nil(in, refusal)
+	require.Len(in, list.Members, 1)
+	expect.Empty(in, list.Invitations)
+	expect.True(in, list.Members[0].Current)
 }
 
 func TestMembers_ManageNobody(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service/advice"
@@ -125,11 +127,14 @@ func TestQuote_FollowsCatalogAndLadder(t *testing.T) {
 		}
 		class, _ := q["weight_class"].(string) //nolint:errcheck // absent is empty
 		note, _ := q["note"].(string)          //nolint:errcheck // absent is empty
-		if q["offered"] != c.offered || q["units"] != c.units || q["units_when_heavy"] != c.heavy || class != c.class ||
-			q["suggestion"] != c.near ||
-			!strings.Contains(note, c.note) || q["method"] != c.args["method"] || q["units_of_a_cache_hit"] != 0.0 {
-			t.Errorf("%v is quoted %v", c.args, q)
-		}
+		expect.Equal[any](t, q["offered"], c.offered)
+		expect.Equal(t, q["units"], c.units)
+		expect.Equal(t, q["units_when_heavy"], c.heavy)
+		expect.Equal(t, class, c.class)
+		expect.Equal(t, q["suggestion"], c.near)
+		expect.Contains(t, note, c.note)
+		expect.Equal(t, q["method"], c.args["method"])
+		expect.Equal[any](t, q["units_of_a_cache_hit"], 0.0)
 		if _, asks := q["contact"]; asks == c.offered {
 			t.Errorf("%v is quoted with the contact %v", c.args, q["contact"])
 		}
@@ -183,10 +188,11 @@ func TestQuote_PricesCallsOnEveryRung(t *testing.T) {
 	none := servicetest.Must[advice.Quote](t)(o.GetQuote.Invoke(o.Ctx, servicetest.Neighbour(1), advice.QuoteInput{
 		Chain: chain.EthMainnet, Method: "eth_accounts",
 	}))
-	if len(none.Lanes) != len(want) || none.Lanes[0].Thousand != nil || none.Lanes[0].PerCall != nil ||
-		number(t, none.Lanes[0].PerMillion) != "4.15" {
-		t.Errorf("a method that is not offered is quoted %+v", none.Lanes[0])
-	}
+	in := expect.In(t, "a method that is not offered is quoted")
+	require.Len(in, none.Lanes, len(want))
+	expect.Nil(in, none.Lanes[0].Thousand)
+	expect.Nil(in, none.Lanes[0].PerCall)
+	expect.Equal(in, number(t, none.Lanes[0].PerMillion), "4.15")
 }
 
 func number(t *testing.T, n interface{ MarshalJSON() ([]byte, error) }) string {
@@ -214,13 +220,15 @@ func TestExplainCode_KnowsEveryCodeOfTheTable(t *testing.T) {
 				found = found || reason["reason"] == entry.Name && reason["meaning"] == entry.Meaning &&
 					reason["http"] == float64(entry.HTTP) && fmt.Sprint(reason["steps"]) == fmt.Sprint(entry.Steps)
 			}
-			if e["known"] != true || e["code"] != float64(entry.Code) || !found || e["title"] == "" ||
-				len(reasons) > len(fault.Explain(entry.Code)) {
-				t.Errorf("%v is explained %v", code, e)
-			}
-			if code == entry.Name && (len(reasons) != 1 || e["http"] != float64(entry.HTTP) ||
-				e["origin"] != "gateway") {
-				t.Errorf("the name %v is explained %v", code, e)
+			expect.Equal[any](t, e["known"], true, code)
+			expect.Equal[any](t, e["code"], float64(entry.Code), code)
+			require.True(t, found, code)
+			expect.NotEqual[any](t, e["title"], "")
+			expect.AtMost(t, len(reasons), len(fault.Explain(entry.Code)), reasons)
+			if code == entry.Name {
+				expect.Len(t, reasons, 1)
+				expect.Equal[any](t, e["http"], float64(entry.HTTP))
+				expect.Equal[any](t, e["origin"], "gateway")
 			}
 		}
 	}
@@ -270,11 +278,16 @@ func TestExplainCode_IsAnsweredBySource(t *testing.T) {
 		title, _ := e["title"].(string)       //nolint:errcheck // absent is empty
 		_, hasDoorway := e["doorway"]         // null or a path, always there
 		steps, hasSteps := e["steps"].([]any) // never null
-		if e["known"] != c.known || origin != c.origin || title != c.title || e["http"] != c.http ||
-			len(reasons) != c.reasons || strings.Join(families, " ") != c.nodes ||
-			!strings.Contains(hint, c.hint) || !hasDoorway || !hasSteps || c.known != (len(steps) > 0) {
-			t.Errorf("%v is explained %v", c.code, e)
-		}
+		expect.Equal[any](t, e["known"], c.known)
+		expect.Equal(t, origin, c.origin)
+		expect.Equal(t, title, c.title)
+		expect.Equal(t, e["http"], c.http)
+		expect.Len(t, reasons, c.reasons)
+		expect.Equal(t, strings.Join(families, " "), c.nodes)
+		expect.Contains(t, hint, c.hint)
+		expect.True(t, hasDoorway)
+		require.True(t, hasSteps)
+		expect.Equal(t, c.known, len(steps) > 0)
 	}
 	for i, wrong := range []any{
 		nil, "", 1.5, 1e300, "\x00", "\xff", strings.Repeat("x", 61), "-32005; DROP", true,
@@ -310,27 +323,35 @@ func TestListPlans_AreThoseOfTheDocument(t *testing.T) {
 		}
 		got := fmt.Sprintf("%s %d %s %s %s %s %d/%d %s %s data=%v live=%v", p.Key, p.PriceCents, p.Interval, yearly,
 			p.Included, p.Period, p.Rate.Requests, p.Rate.PerSeconds, ceiling, p.Supply, p.Data, p.Live)
-		if i >= len(want) || got != want[i] || p.Name == "" || p.HowToGet == "" {
-			t.Errorf("plan %d is %s", i, got)
-		}
+		in := expect.In(t, "plan %d", i)
+		require.Less(in, i, len(want))
+		expect.Equal(in, got, want[i])
+		expect.NotEqual(in, p.Name, "")
+		expect.NotEqual(in, p.HowToGet, "")
 	}
-	if len(l.Plans) != len(want) || len(l.Packs) != 3 || l.Packs[2].PriceCents != 200_00 ||
-		l.Packs[2].Units != 32_000_000*plan.Unit || l.Packs[0].ValidMonths != 12 {
-		t.Errorf("%d plans, packs %+v", len(l.Plans), l.Packs)
-	}
-	if pro := l.Plans[4]; number(t, pro.PerMillion) != "6.6" || number(t, pro.YearlyMillion) != "5.5" ||
-		pro.FastShare != 30 {
-		t.Errorf("Pro costs %+v", pro)
-	}
-	if f := l.Founding; f.PriceCents != 79_00 || f.Seats != 100 || f.SeatsLeft != 100 || f.LockedMonths != 12 ||
-		f.Open {
-		t.Errorf("the founding offer, without anybody who sells it, is %+v", f)
-	}
-	if l.PaymentsLive || l.SignupURL != "https://gateway.example/sign-in" ||
-		l.Enterprise.Contact != "help@gateway.example" || l.PerCall.Live || len(l.PerCall.Tiers) != 3 ||
-		len(l.Tiers) != 3 {
-		t.Errorf("the list is %+v", l)
-	}
+	expect.Len(t, l.Plans, len(want))
+	require.Len(t, l.Packs, 3)
+	expect.Equal(t, l.Packs[2].PriceCents, 200_00)
+	expect.Equal(t, l.Packs[2].Units, 32_000_000*plan.Unit)
+	expect.Equal(t, l.Packs[0].ValidMonths, 12)
+	pro := l.Plans[4]
+	in := expect.In(t, "Pro costs")
+	expect.Equal(in, number(t, pro.PerMillion), "6.6")
+	expect.Equal(in, number(t, pro.YearlyMillion), "5.5")
+	expect.Equal(in, pro.FastShare, 30)
+	f := l.Founding
+	in = expect.In(t, "the founding offer, without anybody who sells")
+	expect.Equal(in, f.PriceCents, 79_00)
+	expect.Equal(in, f.Seats, 100)
+	expect.Equal(in, f.SeatsLeft, 100)
+	expect.Equal(in, f.LockedMonths, 12)
+	expect.False(in, f.Open)
+	expect.False(t, l.PaymentsLive)
+	expect.Equal(t, l.SignupURL, "https://gateway.example/sign-in")
+	expect.Equal(t, l.Enterprise.Contact, "help@gateway.example")
+	expect.False(t, l.PerCall.Live)
+	expect.Len(t, l.PerCall.Tiers, 3)
+	expect.Len(t, l.Tiers, 3)
 	// A held seat is one less once the cached count has expired.
 	o = servicetest.Advisers(t, nil)
 	o.Hold(t, o.WhoIs(t, o.SignIn(t, "ann@buyer.example")).AccountID)
@@ -349,9 +370,10 @@ func TestAdvice_IsLimitedByNetwork(t *testing.T) {
 	for sent := 0; refused == nil && sent < 62+int(time.Since(began)/time.Second); sent++ {
 		_, refused = servicetest.Serve(o, o.ExplainError, servicetest.Neighbour(7), map[string]any{"code": -32005.0})
 	}
-	if refused == nil || refused.Reason != fault.RateWindow || refused.RetryAfter <= 0 {
-		t.Errorf("beyond the limit: %v", refused)
-	}
+	in := expect.In(t, "beyond the limit")
+	require.NotNil(in, refused)
+	expect.Equal(in, refused.Reason, fault.RateWindow)
+	expect.Greater(in, refused.RetryAfter, 0)
 	if _, refusal := servicetest.Serve(o, o.ListPlans, servicetest.Neighbour(8), nil); refusal != nil {
 		t.Errorf("another network is refused with %v", refusal)
 	}

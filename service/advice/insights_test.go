@@ -9,6 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/advice"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -53,10 +55,11 @@ func TestInsights_AreThoseOfTheTools(t *testing.T) {
 		t.Errorf("the cache saved %s of %s", in.Cache.Saved, in.Volume)
 	}
 	entry := fault.RateWindow.Entry()
-	if len(in.Refused) != 1 || in.Refused[0].Requests != 30 || in.Refused[0].Meaning != entry.Meaning ||
-		len(in.Refused[0].Steps) != len(entry.Steps) {
-		t.Errorf("refused in 24 hours was %+v", in.Refused)
-	}
+	at := expect.In(t, "refused in 24 hours")
+	require.Len(at, in.Refused, 1)
+	expect.Equal(at, in.Refused[0].Requests, 30)
+	expect.Equal(at, in.Refused[0].Meaning, entry.Meaning)
+	expect.Len(at, in.Refused[0].Steps, len(entry.Steps))
 }
 
 // Each reason has the request id of its own newest call, only of this account and the last 24

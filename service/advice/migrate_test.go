@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service/advice"
@@ -69,9 +71,10 @@ func TestMigrate_MapsAConfigurationAndReturnsNothingSecret(t *testing.T) {
 			}))
 		raw, err := json.Marshal(m)
 		text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(raw))
-		if err != nil || m.Ready != c.ready || !strings.Contains(m.Summary, c.summary) {
-			t.Errorf("%s: %v, %s, %v", c.file, m.Ready, m.Summary, err)
-		}
+		in := expect.In(t, "%s", c.file)
+		require.NoError(in, err)
+		expect.Equal(in, m.Ready, c.ready)
+		expect.Contains(in, m.Summary, c.summary)
 		for _, part := range c.has {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s: the answer lacks %q: %s", c.file, part, text)
@@ -87,10 +90,13 @@ func TestMigrate_MapsAConfigurationAndReturnsNothingSecret(t *testing.T) {
 		advice.MigrateInput{
 			Config: "WS=wss://mainnet.infura.io/ws/v3/0123456789abcdef0123456789abcdef",
 		}))
-	if e := socket.Endpoints[0]; socket.Ready || e.Served || !e.WebSocket || e.Replacement == nil ||
-		*e.Replacement != here+"eth_mainnet" || !strings.Contains(e.Note, "no websockets") {
-		t.Errorf("a websocket is %+v", socket)
-	}
+	e := socket.Endpoints[0]
+	expect.False(t, socket.Ready)
+	expect.False(t, e.Served)
+	expect.True(t, e.WebSocket)
+	require.NotNil(t, e.Replacement)
+	expect.Equal(t, *e.Replacement, here+"eth_mainnet")
+	expect.Contains(t, e.Note, "no websockets")
 }
 
 func TestMigrate_ReadsAnyTextAndNoneThatIsTooLong(t *testing.T) {
@@ -101,10 +107,13 @@ func TestMigrate_ReadsAnyTextAndNoneThatIsTooLong(t *testing.T) {
 		strings.Repeat("é", 20_000), strings.Repeat("https://eth.llamarpc.com/x ", 700),
 	} {
 		got, refusal := servicetest.Serve(o, o.Migrate, servicetest.Neighbour(i), map[string]any{"config": config})
-		if refusal != nil || got["ready"] != false || got["summary"] == "" || got["endpoints"] == nil ||
-			got["methods"] == nil || got["changes"] == nil {
-			t.Errorf("text %d: %v, %v", i, got, refusal)
-		}
+		in := expect.In(t, "text %d", i)
+		require.Nil(in, refusal)
+		expect.Equal[any](in, got["ready"], false)
+		expect.NotEqual[any](in, got["summary"], "")
+		expect.NotEqual(in, got["endpoints"], nil)
+		expect.NotEqual(in, got["methods"], nil)
+		expect.NotEqual(in, got["changes"], nil)
 	}
 	for i, config := range []any{"", strings.Repeat("x", 20_001), strings.Repeat("é", 20_001), nil, 7.0, []any{"x"}} {
 		o.Refuses(t, o.Migrate, servicetest.Neighbour(20+i), map[string]any{"config": config}, fault.FieldRefused)
@@ -139,10 +148,11 @@ func TestMigrate_IsReadyOnlyWhenAllIsUnderstood(t *testing.T) {
 		m := servicetest.Must[advice.Migration](t)(o.Migrate.Invoke(o.Ctx, servicetest.Neighbour(i),
 			advice.MigrateInput{Config: c.config}))
 		text, err := json.Marshal(m)
-		if err != nil || m.Ready != c.ready || !strings.Contains(string(text), c.has) ||
-			strings.Contains(string(text), "SuperSecret") {
-			t.Errorf("%s: %s, %v", c.config, text, err)
-		}
+		in := expect.In(t, "%s", c.config)
+		require.NoError(in, err)
+		expect.Equal(in, m.Ready, c.ready)
+		expect.Contains(in, string(text), c.has)
+		expect.NotContains(in, string(text), "SuperSecret")
 	}
 }
 
@@ -170,9 +180,10 @@ func TestMigrate_TextsAreReadOneAfterAnother(t *testing.T) {
 	for sent := 0; refusal == nil && sent < 2+int(time.Since(began)/(6*time.Second)); sent++ {
 		_, refusal = o.Migrate.Invoke(o.Ctx, servicetest.Neighbour(1), advice.MigrateInput{Config: "x"})
 	}
-	if refusal == nil || refusal.Reason != fault.RateWindow || refusal.Window.Limit != 10 {
-		t.Errorf("the eleventh text of a network: %v", refusal)
-	}
+	in := expect.In(t, "the eleventh text of a network")
+	require.NotNil(in, refusal)
+	expect.Equal(in, refusal.Reason, fault.RateWindow)
+	expect.Equal(in, refusal.Window.Limit, 10)
 }
 
 // Callers with keys behind one address do not share a limit. An invalid key counts as the network.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/advice"
 	"github.com/chainaccess/gateway/service/billing"
@@ -26,19 +28,22 @@ func TestPriceVolume_AnswersAnybody(t *testing.T) {
 	} {
 		l := servicetest.Must[billing.PriceLadder](t)(o.PriceVolume.Invoke(o.Ctx, servicetest.Neighbour(i),
 			advice.PriceVolumeInput{Units: c.units}))
-		if len(l.Rungs) != len(plan.Ladder()) || l.Volume != plan.Units(c.units)*plan.Unit || l.Current != "" {
-			t.Fatalf("%d units are priced %+v", c.units, l)
-		}
+		in := expect.In(t, "%d units are priced", c.units)
+		require.Len(in, l.Rungs, len(plan.Ladder()))
+		require.Equal(in, l.Volume, plan.Units(c.units)*plan.Unit)
+		require.Equal(in, l.Current, "")
 		if l.Cheapest != c.cheapest {
 			t.Errorf("at %d units %s is the cheapest, want %s", c.units, l.Cheapest, c.cheapest)
 		}
 		for j, r := range plan.Ladder() {
 			cost, covered := r.Cost(l.Volume)
 			got := &l.Rungs[j]
-			if got.Key != r.Key || plan.Cents(got.AtVolume) != cost || got.Covered != covered || got.Current ||
-				got.Cheapest != (got.Key == l.Cheapest) {
-				t.Errorf("%s at %d units is %+v, want %s", r.Key, c.units, got, cost)
-			}
+			in := expect.In(t, "%s at %d", r.Key, c.units)
+			expect.Equal(in, got.Key, r.Key)
+			expect.Equal(in, plan.Cents(got.AtVolume), cost)
+			expect.Equal(in, got.Covered, covered)
+			expect.False(in, got.Current)
+			expect.Equal(in, got.Cheapest, got.Key == l.Cheapest)
 		}
 	}
 	for i, wrong := range []any{nil, "x", -1.0, 1.5, 1e13, true} {

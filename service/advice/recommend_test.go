@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service/advice"
@@ -69,13 +71,17 @@ func TestRecommend_ChainByWhatWasMeasured(t *testing.T) {
 		for _, x := range r.NotRanked {
 			not = append(not, string(x.Chain))
 		}
-		if strings.Join(ranked, " ") != c.ranked || strings.Join(not, " ") != c.not || r.Reason == "" || r.Note == "" {
-			t.Errorf("%+v: %+v", c.in, r)
+		expect.Equal(t, strings.Join(ranked, " "), c.ranked)
+		expect.Equal(t, strings.Join(not, " "), c.not)
+		expect.NotEqual(t, r.Reason, "")
+		expect.NotEqual(t, r.Note, "")
+		expect.Equal(t, r.Pick == nil, c.ranked == "")
+		if r.Pick != nil {
+			expect.Equal(t, string(*r.Pick), ranked[0])
+			expect.True(t, r.MeasuredAt.Equal(at), at)
 		}
-		if (r.Pick == nil) != (c.ranked == "") ||
-			r.Pick != nil && (string(*r.Pick) != ranked[0] || !r.MeasuredAt.Equal(at)) ||
-			r.Pick == nil && r.MeasuredAt != nil {
-			t.Errorf("%+v picks %v, measured at %v", c.in, r.Pick, r.MeasuredAt)
+		if r.Pick == nil {
+			expect.Nil(t, r.MeasuredAt)
 		}
 		if text, err := json.Marshal(r); err != nil || strings.Contains(string(text), "secret") {
 			t.Errorf("upstreams are named: %s, %v", text, err)
@@ -83,10 +89,14 @@ func TestRecommend_ChainByWhatWasMeasured(t *testing.T) {
 	}
 	r := servicetest.Must[advice.RecommendedChain](t)(o.RecommendChain.Invoke(o.Ctx, servicetest.Neighbour(50),
 		advice.RecommendChainInput{Candidates: []chain.ID{chain.ArbitrumOne}}))
-	if x := r.Ranked[0]; x.LatencyMS != 20 || x.Usable != 2 || x.Upstreams != 3 || x.ErrorPercent != nil ||
-		x.Family != "evm" || !strings.Contains(r.Reason, "2 of its 3 upstreams") {
-		t.Errorf("Arbitrum One stands as %+v: %s", x, r.Reason)
-	}
+	x := r.Ranked[0]
+	in := expect.In(t, "Arbitrum One stands")
+	expect.Equal(in, x.LatencyMS, 20)
+	expect.Equal(in, x.Usable, 2)
+	expect.Equal(in, x.Upstreams, 3)
+	expect.Nil(in, x.ErrorPercent)
+	expect.Equal(in, x.Family, "evm")
+	expect.Contains(in, r.Reason, "2 of its 3 upstreams")
 	for i, args := range []map[string]any{
 		{"family": "evm", "candidates": []any{"solana_mainnet"}},
 		{"candidates": []any{"sepolia"}},
@@ -107,16 +117,16 @@ func TestRecommend_NothingWhileNothingIsMeasured(t *testing.T) {
 				map[chain.ID][]servicetest.Seen{chain.EthMainnet: {{Supply: plan.Public, Latency: time.Millisecond}}}))
 		r := servicetest.Must[advice.RecommendedChain](t)(o.RecommendChain.Invoke(o.Ctx, servicetest.Neighbour(0),
 			advice.RecommendChainInput{}))
-		if r.Pick != nil || len(r.Ranked) != 0 || len(r.NotRanked) != 6 ||
-			!strings.Contains(r.Reason, "none is recommended") {
-			t.Errorf("measured %s: %+v", name, r)
-		}
+		in := expect.In(t, "measured %s", name)
+		expect.Nil(in, r.Pick)
+		expect.Empty(in, r.Ranked)
+		expect.Len(in, r.NotRanked, 6)
+		expect.Contains(in, r.Reason, "none is recommended")
 		route := servicetest.Must[advice.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.Ctx, servicetest.Neighbour(1),
 			advice.RecommendRouteInput{Chain: chain.EthMainnet, Method: "eth_call", Need: plan.Fast}))
-		if *route.Pick != plan.Fast || !strings.Contains(route.Reason, "Nothing that could answer it is measured") ||
-			route.Tiers[2].LatencyMS != nil {
-			t.Errorf("measured %s: %+v", name, route)
-		}
+		expect.Equal(in, *route.Pick, plan.Fast)
+		expect.Contains(in, route.Reason, "Nothing that could answer it is measured")
+		expect.Nil(in, route.Tiers[2].LatencyMS)
 	}
 }
 
@@ -167,25 +177,32 @@ func TestRecommend_RouteByNeedAndMeasurement(t *testing.T) {
 		for _, x := range r.Tiers {
 			tiers = append(tiers, milliseconds(x.LatencyMS)+"/"+milliseconds(x.PublicMS))
 		}
-		if r.Pick == nil || *r.Pick != c.pick || r.Units == nil || *r.Units != c.units ||
-			strings.Join(tiers, " ") != c.tiers || !strings.Contains(r.Reason, c.reason) || !r.MeasuredAt.Equal(at) {
-			t.Errorf("%s of %s for %s: %v, %s, %+v", c.method, c.id, c.need, tiers, r.Reason, r)
-		}
-		if r.Tiers[0].Supply != plan.Public || r.Tiers[2].Supply != plan.Premium || r.Tiers[2].Multiplier != 2000 {
-			t.Errorf("the tiers are %+v", r.Tiers)
-		}
+		in := expect.In(t, "%s of %s for %s", c.method, c.id, c.need)
+		require.NotNil(in, r.Pick)
+		expect.Equal(in, *r.Pick, c.pick)
+		require.NotNil(in, r.Units)
+		expect.Equal(in, *r.Units, c.units)
+		expect.Equal(in, strings.Join(tiers, " "), c.tiers)
+		expect.Contains(in, r.Reason, c.reason)
+		expect.True(in, r.MeasuredAt.Equal(at), at)
+		expect.Equal(t, r.Tiers[0].Supply, plan.Public)
+		expect.Equal(t, r.Tiers[2].Supply, plan.Premium)
+		expect.Equal(t, r.Tiers[2].Multiplier, 2000)
 	}
 	none := servicetest.Must[advice.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.Ctx, servicetest.Neighbour(20),
 		advice.RecommendRouteInput{Chain: chain.EthMainnet, Method: "eth_accounts"}))
-	if none.Offered || none.Pick != nil || none.Units != nil || len(none.Tiers) != 0 ||
-		!strings.Contains(none.Note, "Ask your wallet") {
-		t.Errorf("a method that is not offered: %+v", none)
-	}
+	in := expect.In(t, "a method that is not offered")
+	expect.False(in, none.Offered)
+	expect.Nil(in, none.Pick)
+	expect.Nil(in, none.Units)
+	expect.Empty(in, none.Tiers)
+	expect.Contains(in, none.Note, "Ask your wallet")
 	away := servicetest.Must[advice.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.Ctx, servicetest.Neighbour(21),
 		advice.RecommendRouteInput{Chain: chain.SolanaMainnet, Method: "getSlot"}))
-	if away.Offered || away.Pick != nil || away.MeasuredAt != nil {
-		t.Errorf("a chain without upstreams: %+v", away)
-	}
+	in = expect.In(t, "a chain without upstreams")
+	expect.False(in, away.Offered)
+	expect.Nil(in, away.Pick)
+	expect.Nil(in, away.MeasuredAt)
 	for i, args := range []map[string]any{
 		{"method": "eth_call"}, {"chain": "eth_mainnet"}, {
 			"chain": "eth_mainnet", "method": "eth_call", "need": "quick",

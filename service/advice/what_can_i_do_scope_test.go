@@ -9,6 +9,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/service"
@@ -47,16 +48,18 @@ func TestWhatCanIDo_RecommendsPerCallOnlyWhereItIsSold(t *testing.T) {
 			can := b.Can(t, b.Key)
 			at := slices.IndexFunc(can.Ladder, func(r billing.LadderRung) bool { return r.Key == "per_call" })
 			r := can.Recommendation
-			if can.Ladder[at].Live != c.live || can.Ladder[at].Supply != plan.Premium || r.Rung != c.rung ||
-				servicetest.TextOf(t, r.Cost) != c.cost || r.Supply != c.supply ||
-				!strings.Contains(r.Why, "from "+string(c.supply)+" upstreams") || r.Premium != "pack_s" ||
-				servicetest.TextOf(t, r.Extra) != "10.0" {
-				t.Errorf("its rung is %+v, recommended %+v", can.Ladder[at], r)
-			}
+			expect.Equal(t, can.Ladder[at].Live, c.live)
+			expect.Equal(t, can.Ladder[at].Supply, plan.Premium)
+			expect.Equal(t, r.Rung, c.rung)
+			expect.Equal(t, servicetest.TextOf(t, r.Cost), c.cost)
+			expect.Equal(t, r.Supply, c.supply)
+			expect.Contains(t, r.Why, "from "+string(c.supply)+" upstreams")
+			expect.Equal(t, r.Premium, "pack_s")
+			expect.Equal(t, servicetest.TextOf(t, r.Extra), "10.0")
 			ladder := servicetest.Must[billing.PriceLadder](t)(b.PriceLadder.Invoke(b.Ctx, b.Key, operation.Nothing{}))
-			if ladder.Cheapest != c.rung || ladder.Premium != "pack_s" || ladder.Rungs[at].Live != c.live {
-				t.Errorf("the ladder says %s and %s, %+v", ladder.Cheapest, ladder.Premium, ladder.Rungs[at])
-			}
+			expect.Equal(t, ladder.Cheapest, c.rung)
+			expect.Equal(t, ladder.Premium, "pack_s")
+			expect.Equal(t, ladder.Rungs[at].Live, c.live)
 			plans := servicetest.Must[advice.PlanList](t)(b.ListPlans.Invoke(b.Ctx, servicetest.Browser(""),
 				operation.Nothing{}))
 			if plans.PerCall.Live != c.live {
@@ -100,17 +103,18 @@ func TestWhatCanIDo_UnprivilegedKeysSeeTheRuleAndThePlanOnly(t *testing.T) {
 		"an adopted key": servicetest.Holder(door.Key), "an agent's key": servicetest.Holder(secret),
 	} {
 		can := d.Can(t, key)
-		if strings.Contains(servicetest.TextOf(t, can), "billed in") || !strings.Contains(can.Pricing.Tax, "20% VAT") ||
-			currentOf(&can) != "pro_monthly" || len(servicetest.AdviceOf(&can, "costs_more_than_needed")) != 0 {
-			t.Errorf("%s is told %q, %+v, and to be on %q", what, can.Pricing.Tax, can.Advice, currentOf(&can))
-		}
+		in := expect.In(t, "%s", what)
+		expect.NotContains(in, servicetest.TextOf(t, can), "billed in")
+		expect.Contains(in, can.Pricing.Tax, "20% VAT")
+		expect.Equal(in, currentOf(&can), "pro_monthly")
+		expect.Empty(in, servicetest.AdviceOf(&can, "costs_more_than_needed"))
 		if cache := servicetest.Stats(t, b, key, "cache", "24h").Summary.Cache; cache.Rung != "pro_monthly" ||
 			servicetest.TextOf(t, cache.Money) != "6.6" {
 			t.Errorf("to %s savings are %s", what, servicetest.TextOf(t, cache))
 		}
-		if can.You.Plan != plan.Pro || can.You.Manages || can.You.Door == account.DoorAccount && can.You.Agent == "" {
-			t.Errorf("%s is %+v", what, can.You)
-		}
+		expect.Equal(in, can.You.Plan, plan.Pro)
+		expect.False(in, can.You.Manages)
+		expect.False(in, can.You.Door == account.DoorAccount && can.You.Agent == "")
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
 	"github.com/chainaccess/gateway/service/keys"
@@ -19,12 +21,18 @@ func TestWhatCanIDo_AnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	o := servicetest.OpenEnv(t)
 	key := o.DoorKey(t)
 	fresh := o.Can(t, servicetest.Holder(key.Key))
-	if fresh.You.Door != account.DoorPublic || fresh.You.KeyPrefix != key.KeyPrefix ||
-		fresh.You.Kind != accountdb.KindDoor || fresh.You.Plan != plan.Door1 || fresh.You.Manages ||
-		fresh.You.Supply != plan.Public || fresh.You.Rate.Requests != 5 || fresh.You.Rate.PerSeconds != 1 ||
-		fresh.Volume != 0 || len(fresh.Advice) != 0 || fresh.AsOf != nil {
-		t.Errorf("a fresh key is told %+v", fresh.You)
-	}
+	in := expect.In(t, "a fresh key")
+	expect.Equal(in, fresh.You.Door, account.DoorPublic)
+	expect.Equal(in, fresh.You.KeyPrefix, key.KeyPrefix)
+	expect.Equal(in, fresh.You.Kind, accountdb.KindDoor)
+	expect.Equal(in, fresh.You.Plan, plan.Door1)
+	expect.False(in, fresh.You.Manages)
+	expect.Equal(in, fresh.You.Supply, plan.Public)
+	expect.Equal(in, fresh.You.Rate.Requests, 5)
+	expect.Equal(in, fresh.You.Rate.PerSeconds, 1)
+	expect.Equal(in, fresh.Volume, 0)
+	expect.Empty(in, fresh.Advice)
+	expect.Nil(in, fresh.AsOf)
 	if a := o.Admit(t, key.Key, 8_500*plan.Unit); !a.Admitted {
 		t.Fatalf("%+v", a)
 	}
@@ -33,27 +41,34 @@ func TestWhatCanIDo_AnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	if len(can.Budgets) != 1 {
 		t.Fatalf("its budgets are %+v", can.Budgets)
 	}
-	if b := can.Budgets[0]; b.Kind != usage.BudgetKeyDay || b.Limit != 10_000*plan.Unit ||
-		b.Used != 8_500*plan.Unit || b.Left != 1_500*plan.Unit || !b.ResetsAt.Equal(midnight) ||
-		b.Code != -32016 || b.Then != "refused" {
-		t.Errorf("its day is %+v", b)
-	}
+	b := can.Budgets[0]
+	expect.Equal(t, b.Kind, usage.BudgetKeyDay)
+	expect.Equal(t, b.Limit, 10_000*plan.Unit)
+	expect.Equal(t, b.Used, 8_500*plan.Unit)
+	expect.Equal(t, b.Left, 1_500*plan.Unit)
+	expect.True(t, b.ResetsAt.Equal(midnight), midnight)
+	expect.Equal(t, b.Code, -32016)
+	expect.Equal(t, b.Then, "refused")
 	day := servicetest.FenceNamed(t, &can, "units_per_day")
-	if day.Code != -32016 || !day.Ways["bind"].Open || !day.Ways["adopt"].Open ||
-		day.Ways["adopt"].ClaimCode != key.Doorways["adopt"].ClaimCode || !day.Ways["wait"].Open ||
-		day.Ways["buy_pack"].Open {
-		t.Errorf("past its day lead %+v", day)
-	}
+	in = expect.In(t, "past its day")
+	expect.Equal(in, day.Code, -32016)
+	expect.True(in, day.Ways["bind"].Open)
+	expect.True(in, day.Ways["adopt"].Open)
+	expect.Equal(in, day.Ways["adopt"].ClaimCode, key.Doorways["adopt"].ClaimCode)
+	expect.True(in, day.Ways["wait"].Open)
+	expect.False(in, day.Ways["buy_pack"].Open)
 	for _, name := range []string{"requests", "supply", "data_service", "keys_per_address_and_day"} {
-		if f := servicetest.FenceNamed(t, &can, name); len(f.Ways) < 2 || f.Limit == "" ||
-			f.Ways["ticket"] != o.TicketPast(name) {
-			t.Errorf("%s is %+v", name, f)
-		}
+		f := servicetest.FenceNamed(t, &can, name)
+		in := expect.In(t, "%s", name)
+		expect.AtLeast(in, len(f.Ways), 2, f.Ways)
+		expect.NotEqual(in, f.Limit, "")
+		expect.Equal(in, f.Ways["ticket"], o.TicketPast(name))
 	}
-	if near := servicetest.AdviceOf(&can, "budget_near_its_end"); len(near) != 1 ||
-		!strings.Contains(near[0].Finding, "8,500 of 10,000") || near[0].Tool != "bind_key_start" {
-		t.Errorf("it is advised %+v", can.Advice)
-	}
+	near := servicetest.AdviceOf(&can, "budget_near_its_end")
+	in = expect.In(t, "it is advised")
+	require.Len(in, near, 1, can.Advice)
+	expect.Contains(in, near[0].Finding, "8,500 of 10,000", can.Advice)
+	expect.Equal(in, near[0].Tool, "bind_key_start", can.Advice)
 	open := map[string]bool{}
 	for _, d := range can.Doors {
 		if d.Open == nil != (d.Name == "public_key") { // the keys left for its address are unknown here
@@ -61,25 +76,31 @@ func TestWhatCanIDo_AnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 		}
 		open[d.Name] = d.Open != nil && *d.Open
 	}
-	if len(can.Doors) != 6 || !open["wallet_bound"] || !open["owner_adopted"] || open["account_key"] ||
-		open["agent_key"] || open["pay_per_call"] {
-		t.Errorf("its doors are %+v", can.Doors)
-	}
-	if can.Features.Data || can.Features.Premium || can.Features.PaymentsLive || can.Features.Agents.MayClaim ||
-		len(can.Features.Services) != 8 || !can.Features.Services[0].On {
-		t.Errorf("its features are %+v", can.Features)
-	}
-	if r := can.Recommendation; r.Rung != plan.Door1 || !r.Current || r.Cost != 0 || r.Premium != "pack_s" {
-		t.Errorf("it is recommended %+v", r)
-	}
+	expect.Len(t, can.Doors, 6)
+	expect.True(t, open["wallet_bound"])
+	expect.True(t, open["owner_adopted"])
+	expect.False(t, open["account_key"])
+	expect.False(t, open["agent_key"])
+	expect.False(t, open["pay_per_call"])
+	expect.False(t, can.Features.Data)
+	expect.False(t, can.Features.Premium)
+	expect.False(t, can.Features.PaymentsLive)
+	expect.False(t, can.Features.Agents.MayClaim)
+	require.Len(t, can.Features.Services, 8)
+	expect.True(t, can.Features.Services[0].On)
+	r := can.Recommendation
+	in = expect.In(t, "it is recommended")
+	expect.Equal(in, r.Rung, plan.Door1)
+	expect.True(in, r.Current)
+	expect.Equal(in, r.Cost, 0)
+	expect.Equal(in, r.Premium, "pack_s")
 	if can.BreakEven != "At 0 units in 30 days Public key is the cheapest at $0.00; from 300,001 units on it is "+
 		"Free, at $0.00." {
 		t.Errorf("it breaks even: %s", can.BreakEven)
 	}
-	if can.Pricing.URL != "https://gateway.example/pricing" || can.Pricing.Tool != "list_plans" ||
-		!strings.Contains(can.Pricing.Tax, "20%") {
-		t.Errorf("prices are at %+v", can.Pricing)
-	}
+	expect.Equal(t, can.Pricing.URL, "https://gateway.example/pricing")
+	expect.Equal(t, can.Pricing.Tool, "list_plans")
+	expect.Contains(t, can.Pricing.Tax, "20%")
 }
 
 func TestWhatCanIDo_AccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
@@ -123,45 +144,58 @@ func TestWhatCanIDo_AccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 		if got := [3]plan.Units{budget.Limit, budget.Used, budget.Left}; got != want[budget.Kind] {
 			t.Errorf("%s is %v, want %v", budget.Kind, got, want[budget.Kind])
 		}
-		if pack := budget.Kind == usage.BudgetPack; pack != (budget.ResetsAt == nil) ||
-			pack && !budget.ExpiresAt.Equal(expires) || !pack && !budget.ResetsAt.Equal(turn) {
-			t.Errorf("%s ends at %v and %v", budget.Kind, budget.ResetsAt, budget.ExpiresAt)
+		pack := budget.Kind == usage.BudgetPack
+		in := expect.In(t, "%s", budget.Kind)
+		expect.Equal(in, pack, budget.ResetsAt == nil)
+		if pack {
+			expect.True(in, budget.ExpiresAt.Equal(expires), expires)
+		}
+		if !pack {
+			expect.True(in, budget.ResetsAt.Equal(turn), turn)
 		}
 	}
 	for fence, way := range map[string]string{
 		"units_per_month": "buy_pack", "key_cap": "raise", "key_service_cap": "raise", "service_cap": "raise",
 		"service_off": "switch_on", "data_service": "upgrade", "requests": "upgrade", "supply": "buy_pack",
 	} {
-		if f := servicetest.FenceNamed(t, &can, fence); f.Ways["ticket"] != b.TicketPast(fence) ||
-			f.Ways[way].Do == "" ||
-			strings.HasPrefix(way, "raise") && (!f.Ways[way].Open || !strings.Contains(f.Ways[way].Do, "configure_")) {
-			t.Errorf("past %s lead %+v", fence, f)
+		f := servicetest.FenceNamed(t, &can, fence)
+		in := expect.In(t, "past %s", fence)
+		expect.Equal(in, f.Ways["ticket"], b.TicketPast(fence))
+		expect.NotEqual(in, f.Ways[way].Do, "")
+		if strings.HasPrefix(way, "raise") {
+			expect.True(in, f.Ways[way].Open)
+			expect.Contains(in, f.Ways[way].Do, "configure_")
 		}
 	}
-	if !can.You.Manages || can.You.Plan != plan.Free || can.You.KeyName != "indexer" ||
-		can.You.Door != account.DoorAccount || !can.Features.Premium || can.Features.Data {
-		t.Errorf("it is %+v with %+v", can.You, can.Features)
-	}
+	expect.True(t, can.You.Manages)
+	expect.Equal(t, can.You.Plan, plan.Free)
+	expect.Equal(t, can.You.KeyName, "indexer")
+	expect.Equal(t, can.You.Door, account.DoorAccount)
+	expect.True(t, can.Features.Premium)
+	expect.False(t, can.Features.Data)
 	if off := can.Features.Services[7]; off.Service != account.Utils || off.On {
 		t.Errorf("switched off is %+v", off)
 	}
 	if near := servicetest.AdviceOf(&can, "budget_near_its_end"); len(near) != 2 || near[0].Tool != "configure_key" {
 		t.Errorf("near their end are %+v", near)
 	}
-	if packs := servicetest.AdviceOf(&can, "pack_expires"); len(packs) != 1 ||
-		!strings.Contains(packs[0].Finding, "1,200,000 units") ||
-		!strings.Contains(packs[0].Finding, expires.UTC().Format("2 Jan 2006, 15:04")+" UTC") {
-		t.Errorf("of packs it says %+v", packs)
-	}
+	packs := servicetest.AdviceOf(&can, "pack_expires")
+	in := expect.In(t, "of packs")
+	require.Len(in, packs, 1)
+	expect.Contains(in, packs[0].Finding, "1,200,000 units")
+	expect.Contains(in, packs[0].Finding, expires.UTC().Format("2 Jan 2006, 15:04")+" UTC")
 	// A user who signed in has no key and sees no limits of one.
-	if user := b.Can(t, b.Ann); user.You.KeyID != "" || user.You.Door != "" || !user.You.Manages ||
-		len(user.Budgets) != 3 {
-		t.Errorf("a user is told %+v and %+v", user.You, user.Budgets)
-	}
-	if eve := b.Can(t, b.Eve); len(eve.Budgets) != 1 || eve.Budgets[0].Used != 0 || len(eve.Advice) != 0 ||
-		eve.Volume != 0 {
-		t.Errorf("another account is told %+v, %+v", eve.Budgets, eve.Advice)
-	}
+	user := b.Can(t, b.Ann)
+	expect.Equal(t, user.You.KeyID, "")
+	expect.Equal(t, user.You.Door, "")
+	expect.True(t, user.You.Manages)
+	expect.Len(t, user.Budgets, 3)
+	eve := b.Can(t, b.Eve)
+	in = expect.In(t, "another account")
+	require.Len(in, eve.Budgets, 1)
+	expect.Equal(in, eve.Budgets[0].Used, 0)
+	expect.Empty(in, eve.Advice)
+	expect.Equal(in, eve.Volume, 0)
 }
 
 func TestWhatCanIDo_LadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
@@ -194,26 +228,31 @@ func TestWhatCanIDo_LadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
 			t.Errorf("%s costs %s, want %s", rung, cost[rung], want)
 		}
 	}
-	if r := can.Recommendation; r.Rung != plan.Builder || servicetest.TextOf(t, r.Cost) != "12.0" || r.Current ||
-		r.OnSale ||
-		r.Premium != "pack_s" || servicetest.TextOf(t, r.Extra) != "50.0" ||
-		!strings.Contains(r.Why, "5,000,000 units") || !strings.Contains(r.Why, "Free, does not cover it") {
-		t.Errorf("recommended is %+v", r)
-	}
+	r := can.Recommendation
+	expect.Equal(t, r.Rung, plan.Builder)
+	expect.Equal(t, servicetest.TextOf(t, r.Cost), "12.0")
+	expect.False(t, r.Current)
+	expect.False(t, r.OnSale)
+	expect.Equal(t, r.Premium, "pack_s")
+	expect.Equal(t, servicetest.TextOf(t, r.Extra), "50.0")
+	expect.Contains(t, r.Why, "5,000,000 units")
+	expect.Contains(t, r.Why, "Free, does not cover it")
 	if want := "At 5,000,000 units in 30 days Builder by the month is the cheapest at $12.00; from 20,000,001 units " +
 		"on it is "; !strings.HasPrefix(can.BreakEven, want) {
 		t.Errorf("it breaks even: %s", can.BreakEven)
 	}
-	if heavy := servicetest.AdviceOf(&can, "heavy_ranges"); len(heavy) != 1 ||
-		!strings.Contains(heavy[0].Finding, "4,000,000 of 5,000,000") ||
-		!strings.Contains(heavy[0].Do, "eth_getLogs") || !strings.Contains(heavy[0].Finding, "25%") {
-		t.Errorf("of heavy calls it says %+v", heavy)
-	}
-	if refused := servicetest.AdviceOf(&can, "refusals"); len(refused) != 1 ||
-		!strings.Contains(refused[0].Finding, "1,234 calls") || !strings.Contains(refused[0].Finding, "-32005") ||
-		refused[0].Do != fault.RateWindow.Entry().Steps[0] {
-		t.Errorf("of refusals it says %+v", refused)
-	}
+	heavy := servicetest.AdviceOf(&can, "heavy_ranges")
+	in := expect.In(t, "of heavy calls")
+	require.Len(in, heavy, 1)
+	expect.Contains(in, heavy[0].Finding, "4,000,000 of 5,000,000")
+	expect.Contains(in, heavy[0].Do, "eth_getLogs")
+	expect.Contains(in, heavy[0].Finding, "25%")
+	refused := servicetest.AdviceOf(&can, "refusals")
+	in = expect.In(t, "of refusals")
+	require.Len(in, refused, 1)
+	expect.Contains(in, refused[0].Finding, "1,234 calls")
+	expect.Contains(in, refused[0].Finding, "-32005")
+	expect.Equal(in, refused[0].Do, fault.RateWindow.Entry().Steps[0])
 }
 
 func TestWhatCanIDo_AgentLearnsOfItsOwnKeyOnly(t *testing.T) {
@@ -226,13 +265,15 @@ func TestWhatCanIDo_AgentLearnsOfItsOwnKeyOnly(t *testing.T) {
 		ID: b.AgentKey.String(), MonthlyRequestCap: &limit,
 	}))
 	can := b.Can(t, b.Agent)
-	if can.Volume != 3*plan.Unit || len(can.Budgets) != 1 || can.Budgets[0].Kind != usage.BudgetKey ||
-		can.Budgets[0].Used != 3*plan.Unit || can.Budgets[0].Limit != 1000*plan.Unit {
-		t.Errorf("it is told of %s units and %+v", can.Volume, can.Budgets)
-	}
-	if can.You.Scope != "agent" || can.You.Agent == "" || can.You.Manages || can.Features.Agents.MayClaim {
-		t.Errorf("it is %+v", can.You)
-	}
+	expect.Equal(t, can.Volume, 3*plan.Unit)
+	require.Len(t, can.Budgets, 1)
+	expect.Equal(t, can.Budgets[0].Kind, usage.BudgetKey)
+	expect.Equal(t, can.Budgets[0].Used, 3*plan.Unit)
+	expect.Equal(t, can.Budgets[0].Limit, 1000*plan.Unit)
+	expect.Equal(t, can.You.Scope, "agent")
+	expect.NotEqual(t, can.You.Agent, "")
+	expect.False(t, can.You.Manages)
+	expect.False(t, can.Features.Agents.MayClaim)
 	if way := servicetest.FenceNamed(t, &can, "key_cap").Ways["raise"]; way.Open || !strings.Contains(way.Do, "owner") {
 		t.Errorf("past its cap leads %+v", way)
 	}
@@ -240,10 +281,10 @@ func TestWhatCanIDo_AgentLearnsOfItsOwnKeyOnly(t *testing.T) {
 		strings.Contains(text, "indexer") {
 		t.Errorf("it is shown the other key: %s", text)
 	}
-	if spend := servicetest.Stats(t, b, b.Agent, "spend", "7d").Summary.Spend; spend.Used != 3*plan.Unit ||
-		*spend.Limit != 1000*plan.Unit || spend.Then != "refused" {
-		t.Errorf("its spend is %+v", spend)
-	}
+	spend := servicetest.Stats(t, b, b.Agent, "spend", "7d").Summary.Spend
+	expect.Equal(t, spend.Used, 3*plan.Unit)
+	expect.Equal(t, *spend.Limit, 1000*plan.Unit)
+	expect.Equal(t, spend.Then, "refused")
 	b.Refuses(t, b.WhatCanIDo, servicetest.Browser(""), nil, fault.KeyInvalid)
 }
 
@@ -251,19 +292,22 @@ func TestWhatCanIDo_FoundingOfferIsAdvisedWhileItIsOpen(t *testing.T) {
 	t.Parallel()
 	d := servicetest.OpenBillingEnv(t)
 	can := d.Can(t, servicetest.Browser(d.Owner))
-	if offer := servicetest.AdviceOf(&can, "founding_offer"); len(offer) != 1 ||
-		!strings.Contains(offer[0].Finding, "$79.00") ||
-		!strings.Contains(offer[0].Finding, "100 seats") || !can.Features.PaymentsLive {
-		t.Errorf("it is advised %+v", can.Advice)
-	}
+	offer := servicetest.AdviceOf(&can, "founding_offer")
+	in := expect.In(t, "it is advised")
+	require.Len(in, offer, 1)
+	expect.Contains(in, offer[0].Finding, "$79.00")
+	expect.Contains(in, offer[0].Finding, "100 seats")
+	expect.True(in, can.Features.PaymentsLive)
 	d.Buy(t, "pro_monthly", "4242424242424242")
 	can = d.Can(t, servicetest.Browser(d.Owner))
-	if offer := servicetest.AdviceOf(&can, "founding_offer"); len(offer) != 0 || can.You.Supply != plan.Premium ||
-		!can.Features.Data {
-		t.Errorf("on Pro it is advised %+v", can.Advice)
-	}
-	if dear := servicetest.AdviceOf(&can, "costs_more_than_needed"); len(dear) != 1 ||
-		!strings.Contains(dear[0].Finding, "$99.00") || !strings.Contains(can.Pricing.Tax, "DE, so it is added") {
-		t.Errorf("without use it is advised %+v, %s", can.Advice, can.Pricing.Tax)
-	}
+	offer = servicetest.AdviceOf(&can, "founding_offer")
+	in = expect.In(t, "on Pro it is advised")
+	expect.Empty(in, offer)
+	expect.Equal(in, can.You.Supply, plan.Premium)
+	expect.True(in, can.Features.Data)
+	dear := servicetest.AdviceOf(&can, "costs_more_than_needed")
+	in = expect.In(t, "without use it is advised")
+	require.Len(in, dear, 1)
+	expect.Contains(in, dear[0].Finding, "$99.00")
+	expect.Contains(in, can.Pricing.Tax, "DE, so it is added")
 }

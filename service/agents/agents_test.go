@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
@@ -50,13 +52,14 @@ func TestBind_KeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if message.Domain != "gateway.example" || message.URI != "https://gateway.example/keys/bind" ||
-		message.ChainID != 1 || message.Address.Checksummed() != mine.Address ||
-		!strings.Contains(*message.Statement, key.KeyPrefix) ||
-		message.ExpirationTime.Time().Sub(message.IssuedAt.Time()) != 10*time.Minute ||
-		asked.ExpiresInSeconds < 590 || asked.ExpiresInSeconds > 600 {
-		t.Errorf("asked to sign %q for %d s", asked.MessageToSign, asked.ExpiresInSeconds)
-	}
+	in := expect.In(t, "asked to sign")
+	expect.Equal(in, message.Domain, "gateway.example")
+	expect.Equal(in, message.URI, "https://gateway.example/keys/bind")
+	expect.Equal(in, message.ChainID, 1)
+	expect.Equal(in, message.Address.Checksummed(), mine.Address)
+	expect.Contains(in, *message.Statement, key.KeyPrefix)
+	expect.Equal(in, message.ExpirationTime.Time().Sub(message.IssuedAt.Time()), 10*time.Minute)
+	expect.Between(in, asked.ExpiresInSeconds, 590, 600)
 	for what, wrong := range map[string]map[string]any{
 		"another wallet's signature":    complete(mine.Address, other.Sign(t, asked.MessageToSign)),
 		"another wallet":                complete(other.Address, other.Sign(t, asked.MessageToSign)),
@@ -75,19 +78,22 @@ func TestBind_KeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 	}
 	good := keys.BindInput{Address: mine.Address, Signature: mine.Sign(t, asked.MessageToSign)}
 	bound := servicetest.Must[keys.Welcome](t)(o.BindKeyComplete.Invoke(o.Ctx, me, good))
-	if !bound.Bound || bound.BoundAddress != mine.Address || bound.Door != account.DoorWallet ||
-		bound.KeyPrefix != key.KeyPrefix || bound.Key != "" ||
-		bound.Fences.UnitsPerMonth != 1_000_000*plan.Unit ||
-		bound.Doorways["adopt"].ClaimCode != key.Doorways["adopt"].ClaimCode {
-		t.Errorf("bound: %+v", bound)
-	}
+	in = expect.In(t, "bound")
+	expect.True(in, bound.Bound)
+	expect.Equal(in, bound.BoundAddress, mine.Address)
+	expect.Equal(in, bound.Door, account.DoorWallet)
+	expect.Equal(in, bound.KeyPrefix, key.KeyPrefix)
+	expect.Equal(in, bound.Key, "")
+	expect.Equal(in, bound.Fences.UnitsPerMonth, 1_000_000*plan.Unit)
+	expect.Equal(in, bound.Doorways["adopt"].ClaimCode, key.Doorways["adopt"].ClaimCode)
 	if a := o.Admit(t, key.Key, 20_000*plan.Unit); !a.Admitted {
 		t.Errorf("the next call: %+v", a)
 	}
-	if again := servicetest.Must[keys.Welcome](t)(o.BindKeyComplete.Invoke(o.Ctx, me,
-		good)); again.BoundAddress != bound.BoundAddress || !again.Bound || again.Fences != bound.Fences {
-		t.Errorf("the same again: %+v", again)
-	}
+	again := servicetest.Must[keys.Welcome](t)(o.BindKeyComplete.Invoke(o.Ctx, me, good))
+	in = expect.In(t, "the same again")
+	expect.Equal(in, again.BoundAddress, bound.BoundAddress)
+	expect.True(in, again.Bound)
+	expect.Equal(in, again.Fences, bound.Fences)
 	o.Refuses(t, o.BindKeyComplete, me, complete(mine.Address, other.Sign(t, asked.MessageToSign)),
 		fault.BindingRefused)
 	o.Refuses(t, o.BindKeyComplete, me, complete(other.Address, other.Sign(t, asked.MessageToSign)),
@@ -168,15 +174,17 @@ func TestAdopt_OwnerTakesAKeyByItsClaimCodeOnce(t *testing.T) {
 		t.Errorf("the next call: %+v", a)
 	}
 	list := servicetest.Must[keys.KeyList](t)(o.ListKeys.Invoke(o.Ctx, ann, keys.ListKeysInput{}))
-	if list.Count != 1 || list.Keys[0].ID != adopted.ID || list.Keys[0].Door != account.DoorAdopted {
-		t.Errorf("the owner's keys: %+v", list)
-	}
+	in := expect.In(t, "the owner's keys")
+	expect.Equal(in, list.Count, 1)
+	expect.Equal(in, list.Keys[0].ID, adopted.ID)
+	expect.Equal(in, list.Keys[0].Door, account.DoorAdopted)
 	fleet := servicetest.Must[keys.KeyList](t)(o.ListKeys.Invoke(o.Ctx, ann, keys.ListKeysInput{Scope: "agents"}))
-	if fleet.Count != 1 || fleet.Agents[0].ClaimedVia != "claim_code" ||
-		!fleet.Agents[0].ClaimedAt.Equal(adopted.AdoptedAt) || fleet.Agents[0].KeyID != adopted.ID ||
-		fleet.Agents[0].ID != "" {
-		t.Errorf("the owner's fleet: %+v", fleet)
-	}
+	in = expect.In(t, "the owner's fleet")
+	expect.Equal(in, fleet.Count, 1)
+	expect.Equal(in, fleet.Agents[0].ClaimedVia, "claim_code")
+	expect.True(in, fleet.Agents[0].ClaimedAt.Equal(adopted.AdoptedAt), fleet.Agents[0].ClaimedAt, adopted.AdoptedAt)
+	expect.Equal(in, fleet.Agents[0].KeyID, adopted.ID)
+	expect.Equal(in, fleet.Agents[0].ID, "")
 	if again := servicetest.Must[agents.AdoptedKey](t)(o.AdoptKey.Invoke(o.Ctx, ann, agents.AdoptKeyInput{
 		ClaimCode: code,
 	})); again != adopted {
@@ -187,9 +195,10 @@ func TestAdopt_OwnerTakesAKeyByItsClaimCodeOnce(t *testing.T) {
 	mail, told := o.Mails["key_adopted ann@buyer.example"].(notify.KeyAdopted)
 	_, others := o.Mails["key_adopted carol@buyer.example"]
 	o.Mu.Unlock()
-	if !told || mail.Prefix != key.KeyPrefix || mail.By != "ann@buyer.example" || others {
-		t.Errorf("the owner was told %+v, %v; members that own nothing: %v", mail, told, others)
-	}
+	require.True(t, told)
+	expect.Equal(t, mail.Prefix, key.KeyPrefix)
+	expect.Equal(t, mail.By, "ann@buyer.example")
+	expect.False(t, others)
 	// An adopted key manages nothing, and is no longer bound.
 	if f := o.Refuses(t, o.ListKeys, servicetest.Holder(key.Key), nil,
 		fault.WrongKindOfKey); !strings.Contains(f.Message,
@@ -222,10 +231,10 @@ func TestClaim_AgentIsClaimedByItsWallet(t *testing.T) {
 	o.Refuses(t, o.ClaimAgentComplete, ann, wide, fault.FieldRefused)
 	good := agents.ClaimAgentInput{Address: agent.Address, Signature: agent.Sign(t, asked.MessageToSign)}
 	first := servicetest.Must[agents.ClaimedAgent](t)(o.ClaimAgentComplete.Invoke(o.Ctx, ann, good))
-	if *first.MonthlyRequestCap != 50_000*plan.Unit || first.Address != agent.Address ||
-		first.PlaintextToken[:12] != first.KeyPrefix {
-		t.Errorf("claimed: %+v", first)
-	}
+	in := expect.In(t, "claimed")
+	expect.Equal(in, *first.MonthlyRequestCap, 50_000*plan.Unit)
+	expect.Equal(in, first.Address, agent.Address)
+	expect.Equal(in, first.PlaintextToken[:12], first.KeyPrefix)
 	if a := o.Admit(t, first.PlaintextToken, plan.Unit); !a.Admitted {
 		t.Errorf("its first call: %+v", a)
 	}
@@ -243,11 +252,14 @@ func TestClaim_AgentIsClaimedByItsWallet(t *testing.T) {
 	if list.Count != 1 {
 		t.Fatalf("listed: %+v", list)
 	}
-	if a := list.Agents[0]; a.Name != "trader-7" || a.Address != agent.Address || a.ClaimedVia != "wallet" ||
-		a.KeyID != second.KeyID ||
-		a.KeyPrefix != second.KeyPrefix || *a.MonthlyRequestCap != 50_000*plan.Unit || a.ServicesOff == nil {
-		t.Errorf("the agent is %+v", a)
-	}
+	a := list.Agents[0]
+	expect.Equal(t, a.Name, "trader-7")
+	expect.Equal(t, a.Address, agent.Address)
+	expect.Equal(t, a.ClaimedVia, "wallet")
+	expect.Equal(t, a.KeyID, second.KeyID)
+	expect.Equal(t, a.KeyPrefix, second.KeyPrefix)
+	expect.Equal(t, *a.MonthlyRequestCap, 50_000*plan.Unit)
+	expect.NotNil(t, a.ServicesOff)
 	if scoped := servicetest.Must[keys.KeyList](t)(o.ListKeys.Invoke(o.Ctx, ann,
 		keys.ListKeysInput{Scope: "agents"})); scoped.Count != 1 || scoped.Agents[0].ID != list.Agents[0].ID {
 		t.Errorf("listed by scope: %+v", scoped)
@@ -296,9 +308,9 @@ func TestDoors_SayWhenTheDurableFlowsAreAway(t *testing.T) {
 	f := o.Refuses(t, o.BindKeyStart, servicetest.Holder(key.Key),
 		map[string]any{"address": servicetest.NewSigner(t).Address},
 		fault.DurableUnavailable)
-	if f.HTTP() != 503 || f.Code() != -32030 || f.RetryAfter <= 0 {
-		t.Errorf("HTTP %d, %d, come again after %s", f.HTTP(), f.Code(), f.RetryAfter)
-	}
+	expect.Equal(t, f.HTTP(), 503)
+	expect.Equal(t, f.Code(), -32030)
+	expect.Greater(t, f.RetryAfter, 0)
 	if a := o.Admit(t, key.Key, plan.Unit); !a.Admitted {
 		t.Errorf("a call meanwhile: %+v", a)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/service/billing"
@@ -24,10 +26,13 @@ func TestPlan_IsBoughtChangedCancelledAndResumed(t *testing.T) {
 	t.Parallel()
 	d := servicetest.OpenBillingEnv(t)
 	began := d.Status(t)
-	if began.Tier != plan.Free || !began.Live || began.Customer != nil || began.Subscription.Value != nil ||
-		began.Payment.Value != nil || began.Packs == nil {
-		t.Errorf("before anything is bought: %+v", began)
-	}
+	in := expect.In(t, "before anything is bought")
+	expect.Equal(in, began.Tier, plan.Free)
+	expect.True(in, began.Live)
+	expect.Nil(in, began.Customer)
+	expect.Nil(in, began.Subscription.Value)
+	expect.Nil(in, began.Payment.Value)
+	expect.NotNil(in, began.Packs)
 	done := d.Buy(t, "founding", stripe.Visa)
 	s := d.Status(t)
 	sub := s.Subscription.Value
@@ -35,19 +40,26 @@ func TestPlan_IsBoughtChangedCancelledAndResumed(t *testing.T) {
 		done.Tier != plan.Pro {
 		t.Errorf("the browser that came back sees %+v", done)
 	}
-	if s.Tier != plan.Pro || s.Customer == nil || s.Country != "DE" || s.VATPercent != 20 || sub == nil ||
-		s.Payment.Value == nil || s.Founding.Value == nil {
-		t.Fatalf("bought: %+v", s)
-	}
-	if sub.Plan != plan.Pro || sub.Interval != "month" || sub.PriceCents != 7900 || sub.Status != subscription.Active ||
-		!sub.Founding || sub.CancelAtPeriodEnd ||
-		!sub.PeriodEnd.Equal(servicetest.Opened.AddDate(0, 1, 0)) {
-		t.Errorf("the subscription is %+v", sub)
-	}
-	if card := s.Payment.Value; card.Brand != "visa" || card.Last4 != "4242" || s.Founding.Value.State != "taken" ||
-		!s.Founding.Value.Until.Equal(servicetest.Opened.AddDate(1, 0, 0)) {
-		t.Errorf("card %+v, seat %+v", card, s.Founding.Value)
-	}
+	in = expect.In(t, "bought")
+	require.Equal(in, s.Tier, plan.Pro)
+	require.NotNil(in, s.Customer)
+	require.Equal(in, s.Country, "DE")
+	require.Equal(in, s.VATPercent, 20)
+	require.NotNil(in, sub)
+	require.NotNil(in, s.Payment.Value)
+	require.NotNil(in, s.Founding.Value)
+	expect.Equal(t, sub.Plan, plan.Pro)
+	expect.Equal(t, sub.Interval, "month")
+	expect.Equal(t, sub.PriceCents, 7900)
+	expect.Equal(t, sub.Status, subscription.Active)
+	expect.True(t, sub.Founding)
+	expect.False(t, sub.CancelAtPeriodEnd)
+	expect.True(t, sub.PeriodEnd.Equal(servicetest.Opened.AddDate(0, 1, 0)), sub.PeriodEnd)
+	card := s.Payment.Value
+	expect.Equal(t, card.Brand, "visa")
+	expect.Equal(t, card.Last4, "4242")
+	expect.Equal(t, s.Founding.Value.State, "taken")
+	expect.True(t, s.Founding.Value.Until.Equal(servicetest.Opened.AddDate(1, 0, 0)))
 	for _, step := range []struct {
 		item, effect, tier, next string
 		cents                    int64
@@ -62,10 +74,12 @@ func TestPlan_IsBoughtChangedCancelledAndResumed(t *testing.T) {
 		changed := servicetest.Must[billing.PlanChange](t)(d.ChangePlan.Invoke(d.Ctx, servicetest.Browser(d.Owner),
 			billing.ChangePlanInput{Item: step.item}))
 		s := d.Status(t)
-		if changed.Effect != step.effect || !changed.InForce || s.Tier != step.tier || s.NextTier != step.next ||
-			s.Subscription.Value.PriceCents != step.cents {
-			t.Errorf("to %s: %+v; then %s, next %q, %+v", step.item, changed, s.Tier, s.NextTier, s.Subscription.Value)
-		}
+		in := expect.In(t, "to %s", step.item)
+		expect.Equal(in, changed.Effect, step.effect)
+		expect.True(in, changed.InForce)
+		expect.Equal(in, s.Tier, step.tier)
+		expect.Equal(in, s.NextTier, step.next)
+		expect.Equal(in, s.Subscription.Value.PriceCents, step.cents)
 		charged, want := len(d.Invoices(t))-before, 0
 		if step.item == "scale_monthly" && step.effect == "now" && step.next == "" && before == 1 {
 			want = 1 // the upgrade; undoing a downgrade costs nothing
@@ -77,10 +91,12 @@ func TestPlan_IsBoughtChangedCancelledAndResumed(t *testing.T) {
 	cancelled := servicetest.Must[billing.PlanChange](t)(d.CancelPlan.Invoke(d.Ctx, servicetest.Browser(d.Owner),
 		operation.Nothing{}))
 	s = d.Status(t)
-	if cancelled.Effect != "period_end" || !cancelled.At.Equal(s.Subscription.Value.PeriodEnd) ||
-		!s.Subscription.Value.CancelAtPeriodEnd || s.NextTier != plan.Free || s.Tier != plan.Scale {
-		t.Errorf("cancelled: %+v, %+v", cancelled, s)
-	}
+	in = expect.In(t, "cancelled")
+	expect.Equal(in, cancelled.Effect, "period_end")
+	expect.True(in, cancelled.At.Equal(s.Subscription.Value.PeriodEnd), s.Subscription.Value.PeriodEnd)
+	expect.True(in, s.Subscription.Value.CancelAtPeriodEnd)
+	expect.Equal(in, s.NextTier, plan.Free)
+	expect.Equal(in, s.Tier, plan.Scale)
 	_, refusal := d.ChangePlan.Invoke(d.Ctx, servicetest.Browser(d.Owner),
 		billing.ChangePlanInput{Item: "growth_monthly"})
 	refused(t, "a change of what is cancelled", refusal, fault.FieldRefused, "Resume")
@@ -119,9 +135,10 @@ func TestPlan_SecondIsNotBoughtByMistake(t *testing.T) {
 	if seats, err := d.Store.SeatsTaken(d.Ctx); err != nil || seats != 1 {
 		t.Errorf("%d seats are taken (%v)", seats, err)
 	}
-	if held := d.Status(t).Founding.Value; held == nil || held.State != "held" || !held.Until.Equal(opened.ExpiresAt) {
-		t.Errorf("the seat is %+v", held)
-	}
+	held := d.Status(t).Founding.Value
+	require.NotNil(t, held)
+	expect.Equal(t, held.State, "held")
+	expect.True(t, held.Until.Equal(opened.ExpiresAt), opened.ExpiresAt)
 	if !d.Told("checkout " + first.CheckoutID) {
 		t.Error("nobody follows the checkout")
 	}
@@ -167,10 +184,11 @@ func TestPurchase_IsForOwnersAndTheirAccountOnly(t *testing.T) {
 	refused(t, "a key's plan", refusal, fault.KeyInvalid)
 	pack := servicetest.Must[billing.PackCheckout](t)(d.BuyPack.Invoke(d.Ctx, servicetest.Holder(key),
 		billing.BuyPackInput{Size: "m"}))
-	if pack.Units != 7_000_000*plan.Unit || pack.Size != "m" || !strings.Contains(pack.URL, "/pay/") ||
-		!strings.Contains(pack.Note, "VAT of 20 %") {
-		t.Errorf("the pack's page is %+v", pack)
-	}
+	in := expect.In(t, "the pack's page")
+	expect.Equal(in, pack.Units, 7_000_000*plan.Unit)
+	expect.Equal(in, pack.Size, "m")
+	expect.Contains(in, pack.URL, "/pay/")
+	expect.Contains(in, pack.Note, "VAT of 20 %")
 	// No money moves before a person pays, so every program of the account may open a checkout.
 	agents, _ := d.AgentKey(t, d.AccountID)
 	for who, key := range map[string]string{"an adopted key": d.AdoptedKey(t, d.AccountID), "an agent's key": agents} {
@@ -196,14 +214,15 @@ func TestPack_IsPaidOnceAndShownUntilItIsVoid(t *testing.T) {
 	d.Buy(t, "pack_s", stripe.Visa)
 	d.Billing.Reconcile(d.Ctx, d.AccountID) //nolint:errcheck // a second reconcile changes nothing, as the status shows
 	packs := d.Status(t).Packs
-	if len(packs) != 1 || packs[0].Kind != "pack_s" || packs[0].Remaining != 1_200_000*plan.Unit {
-		t.Fatalf("packs %+v", packs)
-	}
+	require.Len(t, packs, 1)
+	require.Equal(t, packs[0].Kind, "pack_s")
+	require.Equal(t, packs[0].Remaining, 1_200_000*plan.Unit)
 	invoices := d.Invoices(t)
-	if len(invoices) != 1 || invoices[0].Net != 1000 || invoices[0].VAT != 200 || invoices[0].Total != 1200 ||
-		invoices[0].Status != "paid" {
-		t.Fatalf("invoices %+v", invoices)
-	}
+	require.Len(t, invoices, 1)
+	require.Equal(t, invoices[0].Net, 1000)
+	require.Equal(t, invoices[0].VAT, 200)
+	require.Equal(t, invoices[0].Total, 1200)
+	require.Equal(t, invoices[0].Status, "paid")
 	page := servicetest.Must[billing.InvoicePage](t)(d.ShowInvoice.Invoke(d.Ctx, servicetest.Browser(d.Owner),
 		billing.ShowInvoiceInput{ID: invoices[0].ID}))
 	portal := servicetest.Must[billing.Portal](t)(d.OpenPortal.Invoke(d.Ctx, servicetest.Browser(d.Owner),
@@ -304,10 +323,11 @@ func TestPurchase_WaitsWhileStripeIsAwayAndAllElseGoesOn(t *testing.T) {
 	ladder := servicetest.Must[billing.PriceLadder](t)(d.PriceLadder.Invoke(d.Ctx, servicetest.Browser(d.Owner),
 		operation.Nothing{}))
 	// pay per call is not on sale here
-	if len(ladder.Rungs) != len(plan.Ladder()) || ladder.Current != plan.Free || ladder.Cheapest != plan.Free ||
-		ladder.Premium != "pack_s" {
-		t.Errorf("the ladder says current %q, cheapest %q and %q", ladder.Current, ladder.Cheapest, ladder.Premium)
-	}
+	in := expect.In(t, "the ladder says current")
+	expect.Len(in, ladder.Rungs, len(plan.Ladder()))
+	expect.Equal(in, ladder.Current, plan.Free)
+	expect.Equal(in, ladder.Cheapest, plan.Free)
+	expect.Equal(in, ladder.Premium, "pack_s")
 	for _, r := range ladder.Rungs {
 		if r.Key == plan.Founding().Key && (!r.OnSale || *r.SeatsLeft != 99) {
 			t.Errorf("the founding rung is %+v", r)

@@ -8,6 +8,8 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/billing"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -33,13 +35,15 @@ func TestPlan_ReplacedPriceKeepsItAsLongAsItIsPaid(t *testing.T) {
 		"items[0][id]": {item}, "items[0][price]": {odd.ID}, "proration_behavior": {"none"},
 	})
 	known, err := d.Billing.Reconcile(d.Ctx, d.AccountID)
-	if err != nil || known.Plan != plan.Pro || !known.Lasts || known.OddPrice != odd.ID {
-		t.Errorf("after the change of the price: %+v, %v", known, err)
-	}
-	if s := d.Status(t); s.Tier != plan.Pro || s.Subscription.Value.Item != "pro_monthly" ||
-		s.Subscription.Value.PriceCents != 5000 {
-		t.Errorf("shown is %s, %+v", s.Tier, s.Subscription.Value)
-	}
+	in := expect.In(t, "after the change of the price")
+	require.NoError(in, err)
+	expect.Equal(in, known.Plan, plan.Pro)
+	expect.True(in, known.Lasts)
+	expect.Equal(in, known.OddPrice, odd.ID)
+	s := d.Status(t)
+	expect.Equal(t, s.Tier, plan.Pro)
+	expect.Equal(t, s.Subscription.Value.Item, "pro_monthly")
+	expect.Equal(t, s.Subscription.Value.PriceCents, 5000)
 	_, refusal := d.StartCheckout.Invoke(d.Ctx, servicetest.Browser(d.Owner), billing.StartCheckoutInput{
 		Item: "scale_monthly", Country: "DE",
 	})
@@ -61,14 +65,16 @@ func TestPlan_ReplacedPriceKeepsItAsLongAsItIsPaid(t *testing.T) {
 	d.Dashboard(t, http.MethodDelete, "/v1/subscriptions/"+recorded.ID, nil)
 	for range 2 {
 		known, err = d.Billing.Reconcile(d.Ctx, d.AccountID)
-		if err != nil || known.Plan != plan.Free || known.Lasts || known.OddPrice != "" {
-			t.Errorf("after its end: %+v, %v", known, err)
-		}
+		in := expect.In(t, "after its end")
+		require.NoError(in, err)
+		expect.Equal(in, known.Plan, plan.Free)
+		expect.False(in, known.Lasts)
+		expect.Equal(in, known.OddPrice, "")
 	}
-	if last, err := d.Store.LastSubscription(d.Ctx, d.AccountID); err != nil || last.Status != subscription.Canceled ||
-		last.EndedAt.IsZero() {
-		t.Errorf("recorded is %+v, %v", last, err)
-	}
+	last, err := d.Store.LastSubscription(d.Ctx, d.AccountID)
+	require.NoError(t, err)
+	expect.Equal(t, last.Status, subscription.Canceled)
+	expect.False(t, last.EndedAt.IsZero())
 	_, refusal = d.CancelPlan.Invoke(d.Ctx, servicetest.Browser(d.Owner), operation.Nothing{})
 	refused(t, "to cancel what is over", refusal, fault.FieldRefused, "Choose a plan")
 	if done := d.Buy(t, "scale_monthly", stripe.Visa); done.Tier != plan.Scale {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // No refusal says to retry what a retry cannot fix.
@@ -20,9 +22,11 @@ func TestStripeError_ComesWithItsNextStep(t *testing.T) {
 		errors.New("another one"): fault.DurableUnavailable,
 	} {
 		told, ok := errors.AsType[*fault.Error](toldByStripe(fmt.Errorf("asked: %w", err)))
-		if !ok || told.Reason != want || told.RetryAfter > 0 &&
-			(want == fault.FieldRefused || errors.Is(err, billing.ErrNotForSale)) {
-			t.Errorf("%v: %+v", err, told)
+		require.True(t, ok)
+		expect.Equal(t, told.Reason, want)
+		if told.RetryAfter > 0 {
+			expect.NotEqual(t, want, fault.FieldRefused)
+			expect.False(t, errors.Is(err, billing.ErrNotForSale), err)
 		}
 	}
 }

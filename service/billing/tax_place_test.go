@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/billing"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -31,10 +33,10 @@ func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
 			at.Country = func() string { return "DE" }
 			started := servicetest.Must[billing.StartedCheckout](t)(d.StartCheckout.Invoke(d.Ctx, at,
 				billing.StartCheckoutInput{Item: "pro_monthly", Country: "US"}))
-			if started.VATPercent != plan.VATPercent || started.Country != "DE" ||
-				!strings.Contains(started.Note, "Where you are is not certain") {
-				t.Errorf("begun: %+v", started)
-			}
+			in := expect.In(t, "begun")
+			expect.Equal(in, started.VATPercent, plan.VATPercent)
+			expect.Equal(in, started.Country, "DE")
+			expect.Contains(in, started.Note, "Where you are is not certain")
 			if got := d.Evidence(t,
 				"SELECT tax_evidence FROM checkouts"); got != "DE: contradictory (declared US, card -, network DE)" {
 				t.Errorf("the checkout has %q", got)
@@ -45,10 +47,11 @@ func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
 			_ = servicetest.Must[billing.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.Ctx, at,
 				billing.FinishCheckoutInput{CheckoutID: started.CheckoutID}))
 			s := d.Status(t)
-			if s.Country != c.country || s.VATPercent != c.vat || !strings.Contains(s.TaxNote, c.note) ||
-				(c.note == "") != (s.TaxNote == "") {
-				t.Errorf("in the end: %q, %d %%, %q", s.Country, s.VATPercent, s.TaxNote)
-			}
+			in = expect.In(t, "in the end")
+			expect.Equal(in, s.Country, c.country)
+			expect.Equal(in, s.VATPercent, c.vat)
+			expect.Contains(in, s.TaxNote, c.note)
+			expect.Equal(in, c.note == "", s.TaxNote == "")
 			if got := d.Evidence(t, "SELECT tax_evidence FROM billing_customers"); got != c.books {
 				t.Errorf("the customer has %q, want %q", got, c.books)
 			}
@@ -56,9 +59,9 @@ func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
 				t.Errorf("the first invoice has %q", got)
 			}
 			said, err := d.Way.Snapshot(d.Ctx, *s.Customer)
-			if err != nil || len(said.Subscriptions) != 1 || said.Subscriptions[0].Taxed != (c.vat > 0) {
-				t.Errorf("the subscription is %+v, %v", said.Subscriptions, err)
-			}
+			require.NoError(t, err)
+			require.Len(t, said.Subscriptions, 1)
+			expect.Equal(t, said.Subscriptions[0].Taxed, c.vat > 0)
 		})
 	}
 }

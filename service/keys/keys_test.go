@@ -13,6 +13,8 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/accounts"
@@ -34,10 +36,11 @@ func TestKeys_AreShownOnceAndManagedByTheirAccount(t *testing.T) {
 	made := servicetest.Must[keys.CreatedKey](t)(o.CreateKey.Invoke(o.Ctx, ann, keys.CreateKeyInput{
 		Name: " indexer ", MonthlyRequestCap: &limit,
 	}))
-	if _, ok := account.ParseKey(made.PlaintextToken); !ok || made.Name != "indexer" ||
-		*made.MonthlyRequestCap != 40*plan.Unit || made.Prefix != made.PlaintextToken[:12] {
-		t.Errorf("the key is %+v", made)
-	}
+	_, ok := account.ParseKey(made.PlaintextToken)
+	require.True(t, ok)
+	expect.Equal(t, made.Name, "indexer")
+	expect.Equal(t, *made.MonthlyRequestCap, 40*plan.Unit)
+	expect.Equal(t, made.Prefix, made.PlaintextToken[:12])
 	if a := o.Admit(t, made.PlaintextToken, 39*plan.Unit); !a.Admitted {
 		t.Errorf("its first call: %+v", a)
 	}
@@ -52,10 +55,11 @@ func TestKeys_AreShownOnceAndManagedByTheirAccount(t *testing.T) {
 	}
 	list := servicetest.Must[keys.KeyList](t)(o.ListKeys.Invoke(o.Ctx, ann, keys.ListKeysInput{}))
 	text := fmt.Sprintf("%+v", list)
-	if list.Count != 2 || len(list.Keys) != 2 || list.Keys[0].ID != made.ID || list.Keys[1].Name != "bot" ||
-		strings.Contains(text, made.PlaintextToken[12:]) {
-		t.Errorf("the list is %s", text)
-	}
+	expect.Equal(t, list.Count, 2)
+	require.Len(t, list.Keys, 2)
+	expect.Equal(t, list.Keys[0].ID, made.ID)
+	expect.Equal(t, list.Keys[1].Name, "bot")
+	expect.NotContains(t, text, made.PlaintextToken[12:])
 	// Revoked before the response; a repeat returns the same.
 	first := servicetest.Must[keys.RevokedKey](t)(o.RevokeKey.Invoke(o.Ctx, ann,
 		keys.RevokeKeyInput{APIKeyID: made.ID}))
@@ -78,18 +82,20 @@ func TestKeys_FencesAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) {
 	key := servicetest.Must[keys.CreatedKey](t)(o.CreateKey.Invoke(o.Ctx, ann, keys.CreateKeyInput{Name: "indexer"}))
 	read := servicetest.Must[keys.ConfiguredKey](t)(o.ConfigureKey.Invoke(o.Ctx, ann,
 		keys.ConfigureKeyInput{ID: key.ID}))
-	if len(read.Services) != 8 || read.Window != "30d" || read.MonthlyRequestCap != nil || !read.Services[0].Enabled ||
-		read.Services[0].Cap != nil {
-		t.Errorf("a fresh key has %+v", read)
-	}
+	in := expect.In(t, "a fresh key")
+	require.Len(in, read.Services, 8)
+	expect.Equal(in, read.Window, "30d")
+	expect.Nil(in, read.MonthlyRequestCap)
+	expect.True(in, read.Services[0].Enabled)
+	expect.Nil(in, read.Services[0].Cap)
 	changed, refusal := servicetest.Serve(o, o.ConfigureKey, ann, map[string]any{
 		"id": key.ID, "monthly_request_cap": 7.0, "enabled": []any{"rpc", "gas"}, "caps": map[string]any{"rpc": 3.0},
 		"window": "1h",
 	})
-	if refusal != nil || changed["monthly_request_cap"] != 7.0 || changed["window"] != "1h" ||
-		changed["key_id"] != key.ID {
-		t.Fatalf("changed to %v, %v", changed, refusal)
-	}
+	require.Nil(t, refusal)
+	require.Equal[any](t, changed["monthly_request_cap"], 7.0)
+	require.Equal[any](t, changed["window"], "1h")
+	require.Equal[any](t, changed["key_id"], key.ID)
 	if a := o.Admit(t, key.PlaintextToken, 4*plan.Unit); a.Refused != fault.ServiceCap.String() {
 		t.Errorf("beyond the cap of the service: %+v", a)
 	}
@@ -97,15 +103,15 @@ func TestKeys_FencesAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) {
 	cleared, refusal := servicetest.Serve(o, o.ConfigureKey, ann, map[string]any{
 		"id": key.ID, "monthly_request_cap": 0.0, "caps": map[string]any{},
 	})
-	if refusal != nil || cleared["monthly_request_cap"] != nil ||
-		fmt.Sprint(cleared["services"]) == fmt.Sprint(changed["services"]) {
-		t.Errorf("cleared to %v, %v", cleared, refusal)
-	}
+	require.Nil(t, refusal)
+	expect.Equal(t, cleared["monthly_request_cap"], nil)
+	expect.NotEqual(t, fmt.Sprint(cleared["services"]), fmt.Sprint(changed["services"]))
 	list := servicetest.Must[keys.KeyList](t)(o.ListKeys.Invoke(o.Ctx, ann, keys.ListKeysInput{Scope: "keys"}))
-	if off := list.Keys[0].ServicesOff; len(off) != 6 || slices.Contains(off, account.RPC) ||
-		len(list.Keys[0].Caps) != 0 {
-		t.Errorf("afterwards the key has %+v", list.Keys[0])
-	}
+	off := list.Keys[0].ServicesOff
+	in = expect.In(t, "afterwards the key")
+	expect.Len(in, off, 6)
+	expect.False(in, slices.Contains(off, account.RPC), off)
+	expect.Empty(in, list.Keys[0].Caps)
 	// Free has a million units a month; a key's cap cannot exceed it.
 	if got := o.Refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "monthly_request_cap": 1_000_001.0},
 		fault.FieldRefused); !strings.Contains(got.Message, "1000000 units") {
@@ -117,9 +123,9 @@ func TestKeys_FencesAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) {
 		"enabled": []any{"rpc"}, "caps": map[string]any{"rpc": 10.0},
 	})
 	services, _ := account["services"].([]any)
-	if refusal != nil || account["key_id"] != nil || len(services) != 8 {
-		t.Fatalf("the account has %v, %v", account, refusal)
-	}
+	require.Nil(t, refusal)
+	require.Equal(t, account["key_id"], nil)
+	require.Len(t, services, 8)
 	o.Refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "enabled": []any{"gas"}}, fault.FieldRefused)
 	o.Refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "caps": map[string]any{"rpc": 11.0}},
 		fault.FieldRefused)
@@ -154,18 +160,21 @@ func TestSettings_ChangeOnlyWhereTheyAreGiven(t *testing.T) {
 	ann := servicetest.Browser(o.SignIn(t, "ann@buyer.example"))
 	before := servicetest.Must[accounts.AccountSettings](t)(o.UpdateAccount.Invoke(o.Ctx, ann,
 		accounts.UpdateAccountInput{}))
-	if !before.NotifyUsage80 || !before.NotifyUsage100 || before.NotifyIncidents || before.TimeZone != "UTC" {
-		t.Errorf("a fresh account has %+v", before)
-	}
+	in := expect.In(t, "a fresh account")
+	expect.True(in, before.NotifyUsage80)
+	expect.True(in, before.NotifyUsage100)
+	expect.False(in, before.NotifyIncidents)
+	expect.Equal(in, before.TimeZone, "UTC")
 	after, refusal := servicetest.Serve(o, o.UpdateAccount, ann, map[string]any{
 		"time_zone": "Europe/Vienna", "notify_usage_80": false, "wish_chains": []any{"btc", "ton"},
 		"wish_chain_other": " Celo ", "use_case": "indexing",
 	})
 	want := map[string]any{"use_case": "indexing", "wish_chains": []any{"btc", "ton"}, "wish_chain_other": "Celo"}
-	if refusal != nil || after["time_zone"] != "Europe/Vienna" || after["notify_usage_80"] != false ||
-		after["notify_usage_100"] != true || fmt.Sprint(after["insights"]) != fmt.Sprint(want) {
-		t.Errorf("afterwards it has %v, %v", after, refusal)
-	}
+	require.Nil(t, refusal)
+	expect.Equal[any](t, after["time_zone"], "Europe/Vienna")
+	expect.Equal[any](t, after["notify_usage_80"], false)
+	expect.Equal[any](t, after["notify_usage_100"], true)
+	expect.Equal(t, fmt.Sprint(after["insights"]), fmt.Sprint(want))
 	for _, zone := range []string{
 		"", "Local", "Europe/Nowhere", "../../etc/passwd", "+01:00", strings.Repeat("x", 65),
 	} {
@@ -177,10 +186,11 @@ func TestSettings_ChangeOnlyWhereTheyAreGiven(t *testing.T) {
 		t.Errorf("a refused change left %+v", now)
 	}
 	log := servicetest.Must[accounts.AuditLog](t)(o.ListAudit.Invoke(o.Ctx, ann, accounts.ListAuditInput{}))
-	if len(log.Lines) != 2 || log.Lines[0].Action != "update_account" || !strings.Contains(string(log.Lines[0].After),
-		"Europe/Vienna") || log.Lines[0].Origin != "console" {
-		t.Errorf("the audit log is %+v", log.Lines)
-	}
+	in = expect.In(t, "the audit log")
+	require.Len(in, log.Lines, 2)
+	expect.Equal(in, log.Lines[0].Action, "update_account")
+	expect.Contains(in, string(log.Lines[0].After), "Europe/Vienna")
+	expect.Equal(in, log.Lines[0].Origin, "console")
 }
 
 func TestAccount_HasTheNameThatItsPeopleGiveIt(t *testing.T) {
@@ -201,10 +211,10 @@ func TestAccount_HasTheNameThatItsPeopleGiveIt(t *testing.T) {
 		o.Refuses(t, o.NameAccount, ann, map[string]any{"name": name}, fault.FieldRefused)
 	}
 	log := servicetest.Must[accounts.AuditLog](t)(o.ListAudit.Invoke(o.Ctx, ann, accounts.ListAuditInput{}))
-	if len(log.Lines) != 3 || log.Lines[0].Action != "name_account" || !strings.Contains(string(log.Lines[0].Before),
-		"Studio") {
-		t.Errorf("the audit log is %+v", log.Lines)
-	}
+	in := expect.In(t, "the audit log")
+	require.Len(in, log.Lines, 3)
+	expect.Equal(in, log.Lines[0].Action, "name_account")
+	expect.Contains(in, string(log.Lines[0].Before), "Studio")
 }
 
 // Every field that holds an id of an account's object is tried. A new field requires a row here.
@@ -304,10 +314,10 @@ func TestKeys_IDsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 		t.Errorf("eve changed %+v", now)
 	}
 	now := servicetest.Must[keys.KeyList](t)(o.ListKeys.Invoke(o.Ctx, ann, keys.ListKeysInput{}))
-	if now.Keys[0].Status != account.Active || now.Keys[0].MonthlyRequestCap != nil ||
-		o.WhoIs(t, ann.Session).Role != "owner" {
-		t.Errorf("eve changed %+v", now.Keys[0])
-	}
+	in := expect.In(t, "eve changed")
+	expect.Equal(in, now.Keys[0].Status, account.Active)
+	expect.Nil(in, now.Keys[0].MonthlyRequestCap)
+	expect.Equal(in, o.WhoIs(t, ann.Session).Role, "owner")
 	if a := o.Admit(t, key.PlaintextToken, plan.Unit); !a.Admitted {
 		t.Errorf("ann's key: %+v", a)
 	}
@@ -389,8 +399,10 @@ func TestFields_EachRefusesWhatItDoesNotTake(t *testing.T) {
 					strings.HasSuffix(kind, "text") && kind != "a long text" {
 					reason = fault.BindingRefused
 				}
-				if !unknown && (refusal == nil || refusal.Reason != reason || !named) {
-					t.Errorf("%s answered %s for %s with %v", meta.Name, kind, field, refusal)
+				if !unknown {
+					require.NotNil(t, refusal, meta.Name, kind, field)
+					expect.Equal(t, refusal.Reason, reason, meta.Name, kind, field)
+					expect.True(t, named, meta.Name, kind, field)
 				}
 				if refusal != nil && len(refusal.Message) > 2_000 {
 					t.Errorf("%s answered %s for %s with %d bytes", meta.Name, kind, field, len(refusal.Message))
@@ -421,10 +433,13 @@ func TestManagement_IsLimitedToSixtyCallsAMinuteForAKey(t *testing.T) {
 	for sent := 0; got == nil && sent < 2+int(time.Since(began)/time.Second); sent++ {
 		_, got = servicetest.Serve(o, o.ListKeys, servicetest.Holder(key.PlaintextToken), nil)
 	}
-	if got == nil || got.Reason != fault.RateWindow || got.RetryAfter <= 0 || got.RetryAfter > time.Second ||
-		got.Window == nil || got.Window.Limit != 60 {
-		t.Errorf("beyond the limit: %+v", got)
-	}
+	in := expect.In(t, "beyond the limit")
+	require.NotNil(in, got)
+	expect.Equal(in, got.Reason, fault.RateWindow)
+	expect.Greater(in, got.RetryAfter, 0)
+	expect.AtMost(in, got.RetryAfter, time.Second)
+	require.NotNil(in, got.Window)
+	expect.Equal(in, got.Window.Limit, 60)
 	// the user's limit is separate
 	servicetest.Must[keys.KeyList](t)(o.ListKeys.Invoke(o.Ctx, ann, keys.ListKeysInput{}))
 }
@@ -464,18 +479,21 @@ func TestUsage_IsShownDayByDayUpToToday(t *testing.T) {
 		t.Fatal(err)
 	}
 	usage := servicetest.Must[usage.UsageByDay](t)(o.UsageByDay.Invoke(o.Ctx, ann, usage.UsageByDayInput{}))
-	if len(usage.Days) != today.Day() || usage.Days[0].Day != first.Format(time.DateOnly) ||
-		usage.Days[len(usage.Days)-1].Day != today.Format(time.DateOnly) {
-		t.Errorf("the days are %+v", usage.Days)
-	}
-	if d := usage.Days[0]; d.Requests != 11 || d.Standard != 5*plan.Unit || d.Hits != 2 || d.Refused != 4 ||
-		d.Heavy != 0 {
-		t.Errorf("the first day is %+v", d)
-	}
-	if usage.Used != 8*plan.Unit || usage.Allowance == nil || *usage.Allowance != 1_000_000*plan.Unit ||
-		usage.Plan != "free" || !usage.Refuses {
-		t.Errorf("the period is %+v", usage)
-	}
+	require.Len(t, usage.Days, today.Day())
+	expect.Equal(t, usage.Days[0].Day, first.Format(time.DateOnly))
+	expect.Equal(t, usage.Days[len(usage.Days)-1].Day, today.Format(time.DateOnly))
+	d := usage.Days[0]
+	in := expect.In(t, "the first day")
+	expect.Equal(in, d.Requests, 11)
+	expect.Equal(in, d.Standard, 5*plan.Unit)
+	expect.Equal(in, d.Hits, 2)
+	expect.Equal(in, d.Refused, 4)
+	expect.Equal(in, d.Heavy, 0)
+	expect.Equal(t, usage.Used, 8*plan.Unit)
+	require.NotNil(t, usage.Allowance)
+	expect.Equal(t, *usage.Allowance, 1_000_000*plan.Unit)
+	expect.Equal(t, usage.Plan, "free")
+	expect.True(t, usage.Refuses)
 	list := servicetest.Must[keys.KeyList](t)(o.ListKeys.Invoke(o.Ctx, ann, keys.ListKeysInput{}))
 	want := first // unless the key was created in the hour of its call
 	if made := list.Keys[0].CreatedAt; made.After(want) {

@@ -17,6 +17,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/cache"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -133,15 +135,16 @@ func TestMetered_AnswerIsPaidOnceAndServedAgainForNothing(t *testing.T) {
 	key, owner := tr.keyOf(t, 1)
 	first := servicetest.Holder(key)
 	got, refusal := tr.useAs(tr.Ctx, first, map[string]any{"word": "alias"})
-	if refusal != nil || got.Hit || string(got.JSON) != `{"word":"alias","run":1}` {
-		t.Fatalf("the first use gave %s, %v", got.JSON, refusal)
-	}
+	in := expect.In(t, "the first use")
+	require.Nil(in, refusal)
+	require.False(in, got.Hit)
+	require.Equal(in, string(got.JSON), `{"word":"alias","run":1}`)
 	again := servicetest.Holder(key)
 	got, refusal = tr.useAs(tr.Ctx, again, map[string]any{"word": "ALIAS"}) // the same input in another form
-	if refusal != nil || !got.Hit || string(got.JSON) != `{"word":"alias","run":1}` {
-		t.Errorf("the second gave %s, hit %t, %v; want the first's answer although the key has no units left", got.JSON,
-			got.Hit, refusal)
-	}
+	in = expect.In(t, "the first's answer although the key has no units left")
+	require.Nil(in, refusal)
+	expect.True(in, got.Hit)
+	expect.Equal(in, string(got.JSON), `{"word":"alias","run":1}`)
 	if _, refusal = tr.use(key, "other"); refusal == nil || refusal.Reason != fault.KeyBudget {
 		t.Errorf("another word: %v, want the key's budget used up", refusal)
 	}
@@ -218,11 +221,11 @@ func TestMetered_InvalidRequestIsFreeAndRunsNothing(t *testing.T) {
 		"refused by its own rule": {"word": "wrong"}, "unknown chain": {"word": "x", "chain": "dogecoin"},
 		"a chain without upstreams": {"word": "x", "chain": "base_mainnet"},
 	} {
-		if _, refusal := tr.useAs(tr.Ctx, servicetest.Holder(key), args); refusal == nil ||
-			refusal.Reason != fault.FieldRefused ||
-			refusal.HTTP() != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %v", name, refusal)
-		}
+		_, refusal := tr.useAs(tr.Ctx, servicetest.Holder(key), args)
+		in := expect.In(t, "%s", name)
+		require.NotNil(in, refusal)
+		expect.Equal(in, refusal.Reason, fault.FieldRefused)
+		expect.Equal(in, refusal.HTTP(), http.StatusUnprocessableEntity)
 	}
 	if n := tr.runs.Load(); n != 0 {
 		t.Errorf("it ran %d times", n)
@@ -332,10 +335,10 @@ func TestMetered_ClientThatLeavesPaysForWhatItAsked(t *testing.T) {
 	if _, refusal := tr.useAs(ctx, caller, map[string]any{"word": "word"}); refusal == nil {
 		t.Error("it was answered")
 	}
-	if rec := tr.recorded(t, caller.RequestID); rec.Outcome != "client_gone" || rec.HTTPStatus != 499 ||
-		rec.Units != plan.Unit {
-		t.Errorf("recorded %+v", rec)
-	}
+	rec := tr.recorded(t, caller.RequestID)
+	expect.Equal(t, rec.Outcome, "client_gone")
+	expect.Equal(t, rec.HTTPStatus, 499)
+	expect.Equal(t, rec.Units, plan.Unit)
 	if a := tr.Admit(t, key, plan.Unit); a.Admitted {
 		t.Error("it was given back")
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/service/accounts"
@@ -135,8 +137,9 @@ func TestEmailAddresses_ThatDecodeToNothingAreRefused(t *testing.T) {
 	for name, refusal := range map[string]*fault.Error{
 		"sign-in": signIn, "wish": wish, "waitlist": wait, "invitation": invite,
 	} {
-		if refusal == nil || refusal.Reason != fault.FieldRefused || refusal.HTTP() != 422 {
-			t.Errorf("%s: %v", name, refusal)
-		}
+		in := expect.In(t, "%s", name)
+		require.NotNil(in, refusal)
+		expect.Equal(in, refusal.Reason, fault.FieldRefused)
+		expect.Equal(in, refusal.HTTP(), 422)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // networkSubject returns n arguments that no operation has.
@@ -50,21 +53,20 @@ func TestValidate_ManyUnknownNamesCostNoMoreThanAFew(t *testing.T) {
 		}
 	}
 	fields, _ := refusal.Data["fields"].([]map[string]string)
-	if strings.Contains(refusal.Message, "k00005") || len(fields) == 0 ||
-		!slices.IsSortedFunc(fields, func(a, b map[string]string) int {
-			return strings.Compare(a["field"], b["field"])
-		}) {
-		t.Errorf("not the first few in their order: %s, %v", refusal.Message, refusal.Data["fields"])
-	}
+	in := expect.In(t, "not the first few in their order")
+	expect.NotContains(in, refusal.Message, "k00005")
+	expect.NotEmpty(in, fields)
+	expect.True(in, slices.IsSortedFunc(fields, func(a, b map[string]string) int {
+		return strings.Compare(a["field"], b["field"])
+	}), fields)
 }
 
 func TestValidate_MistypedNameIsReportedWithTheMissingField(t *testing.T) {
 	t.Parallel()
 	_, refusal := taking[textInput]().bind(map[string]any{"signatur": "f()", "signature": nil})
-	if refusal == nil || !strings.Contains(refusal.Message, "signatur: unexpected property") ||
-		!strings.Contains(refusal.Message, "signature: expected required property") {
-		t.Errorf("refused with %v", refusal)
-	}
+	require.NotNil(t, refusal)
+	expect.Contains(t, refusal.Message, "signatur: unexpected property")
+	expect.Contains(t, refusal.Message, "signature: expected required property")
 }
 
 func TestValidate_ReadsListsAndObjectsOnlyWithinTheirBounds(t *testing.T) {

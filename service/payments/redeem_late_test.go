@@ -9,6 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/service"
@@ -154,10 +156,10 @@ func TestRedeem_SlowOnesOfOnePayerAreGivenOneCredential(t *testing.T) {
 		first = credential
 	}
 	again := s.redeem(t, payer, hash, "balanced")
-	if again.Credential == first || s.call(t, first, plan.Unit) != fault.KeyInvalid.String() ||
-		s.call(t, again.Credential, plan.Unit) != "" {
-		t.Errorf("redeemed again: %+v", again)
-	}
+	in := expect.In(t, "redeemed again")
+	expect.NotEqual(in, again.Credential, first)
+	expect.Equal(in, s.call(t, first, plan.Unit), fault.KeyInvalid.String())
+	expect.Equal(in, s.call(t, again.Credential, plan.Unit), "")
 }
 
 func TestRedeem_AnAnswerThatWasLostIsToldAgainWhileItIsYoung(t *testing.T) {
@@ -168,13 +170,14 @@ func TestRedeem_AnAnswerThatWasLostIsToldAgainWhileItIsYoung(t *testing.T) {
 	out, refusal := s.once(s.second, s.visitor(), payments.RedeemInput{
 		TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash),
 	})
-	if refusal != nil || out.Credential != lost.Credential || s.settlement(t, payer, hash).Rotations != 0 {
-		t.Errorf("asked again at another process: %+v, %v", out, refusal)
-	}
+	in := expect.In(t, "asked again at another process")
+	require.Nil(in, refusal)
+	expect.Equal(in, out.Credential, lost.Credential)
+	expect.Equal(in, s.settlement(t, payer, hash).Rotations, 0)
 	s.SQL(t, "UPDATE keys SET created_at = created_at - interval '16 seconds' WHERE door = 'credential'")
 	later := s.redeem(t, payer, hash, "balanced")
-	if later.Credential == lost.Credential || s.call(t, lost.Credential, plan.Unit) != fault.KeyInvalid.String() ||
-		s.call(t, later.Credential, plan.Unit) != "" {
-		t.Errorf("later: %+v", later)
-	}
+	in = expect.In(t, "later")
+	expect.NotEqual(in, later.Credential, lost.Credential)
+	expect.Equal(in, s.call(t, lost.Credential, plan.Unit), fault.KeyInvalid.String())
+	expect.Equal(in, s.call(t, later.Credential, plan.Unit), "")
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -157,10 +159,11 @@ func TestRedeem_AContractWalletSignsTheMenusMessage(t *testing.T) {
 	in.IssuedAt = ""
 	other, payers := s.from(90_000)
 	in.TxHash, j = other, &judging{owner: payers[0], message: strings.ReplaceAll(text, hash, other)}
-	if _, refusal := s.redeemAsTold(s.process(j), s.visitor(), in); refusal == nil ||
-		refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, "sends issued_at") {
-		t.Errorf("a first redeem, signed for forty minutes: %v", refusal)
-	}
+	_, refusal := s.redeemAsTold(s.process(j), s.visitor(), in)
+	at := expect.In(t, "a first redeem, signed for forty minutes")
+	require.NotNil(at, refusal)
+	expect.Equal(at, refusal.Reason, fault.FieldRefused)
+	expect.Contains(at, refusal.Message, "sends issued_at")
 	in.TxHash, j = hash, &judging{owner: all[0], message: "another"}
 	if _, refusal := s.redeemAsTold(s.process(j), s.visitor(), in); refusal == nil ||
 		refusal.Reason != fault.SettlementRedeemed {

@@ -10,6 +10,8 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -75,9 +77,9 @@ func TestRedeem_ReadsOfTheFlowAnswerWhenTheAPICannotRead(t *testing.T) {
 		t.Errorf("an old message: %+v, %v", out, refusal)
 	}
 	out, refusal := s.redeemAsTold(blind, s.visitor(), today(hash))
-	if refusal != nil || out.Status != "redeemed" || s.call(t, out.Credential, plan.Unit) != "" {
-		t.Errorf("answered %+v, %v", out, refusal)
-	}
+	require.Nil(t, refusal)
+	expect.Equal(t, out.Status, "redeemed")
+	expect.Equal(t, s.call(t, out.Credential, plan.Unit), "")
 	hash = s.pay(transfer(90_000, payer))
 	text, issuedAt := s.message(hash, 61*time.Minute)
 	late := payments.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.Sign(t, text), IssuedAt: issuedAt}
@@ -88,9 +90,10 @@ func TestRedeem_ReadsOfTheFlowAnswerWhenTheAPICannotRead(t *testing.T) {
 	young.Block = 1000
 	hash = s.pay(young)
 	out, refusal = s.redeemAsTold(blind, s.visitor(), today(hash))
-	if refusal != nil || out.Status != "pending" || out.ComeAgain() <= 0 {
-		t.Errorf("too young: %+v, %v", out, refusal)
-	}
+	in := expect.In(t, "too young")
+	require.Nil(in, refusal)
+	expect.Equal(in, out.Status, "pending")
+	expect.Greater(in, out.ComeAgain(), 0)
 }
 
 // from pays from one contract wallet per amount, in one transaction.

@@ -16,6 +16,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -36,10 +38,12 @@ func TestRedeem_PaymentGivesACredentialThatWorks(t *testing.T) {
 	}
 	in.TxHash = "0x" + in.TxHash // whatever the case, the message contains the hash in lower case
 	out := servicetest.Must[payments.Redeemed](t)(s.RedeemPayment.Invoke(s.Ctx, who, in))
-	if out.Status != "redeemed" || *out.Units != 10_000*plan.Unit || out.Tier != plan.Balanced || out.TxHash != hash ||
-		out.Receipt != "https://gateway.example/x402/receipts/"+hash || !strings.HasPrefix(out.Credential, "cagx_") {
-		t.Errorf("answered %+v", out)
-	}
+	expect.Equal(t, out.Status, "redeemed")
+	expect.Equal(t, *out.Units, 10_000*plan.Unit)
+	expect.Equal(t, out.Tier, plan.Balanced)
+	expect.Equal(t, out.TxHash, hash)
+	expect.Equal(t, out.Receipt, "https://gateway.example/x402/receipts/"+hash)
+	expect.HasPrefix(t, out.Credential, "cagx_")
 	if left := time.Until(*out.ExpiresAt); left < 59*time.Minute || left > time.Hour {
 		t.Errorf("the window is %s", left)
 	}
@@ -48,10 +52,11 @@ func TestRedeem_PaymentGivesACredentialThatWorks(t *testing.T) {
 	}
 	// Redeem again: a new credential for what is left, in the same window; the old one ends.
 	again := s.redeem(t, payer, hash, "fast")
-	if again.Credential == out.Credential || *again.Units != 9_600*plan.Unit || again.Tier != plan.Balanced ||
-		!again.ExpiresAt.Equal(*out.ExpiresAt) {
-		t.Errorf("redeemed again: %+v", again)
-	}
+	at := expect.In(t, "redeemed again")
+	expect.NotEqual(at, again.Credential, out.Credential)
+	expect.Equal(at, *again.Units, 9_600*plan.Unit)
+	expect.Equal(at, again.Tier, plan.Balanced)
+	expect.True(at, again.ExpiresAt.Equal(*out.ExpiresAt))
 	if refused := s.call(t, out.Credential, plan.Unit); refused != fault.KeyInvalid.String() {
 		t.Errorf("the credential before is refused with %q", refused)
 	}
@@ -62,10 +67,11 @@ func TestRedeem_PaymentGivesACredentialThatWorks(t *testing.T) {
 		""); f.HTTP() != 409 {
 		t.Errorf("used up is HTTP %d", f.HTTP())
 	}
-	if deal := s.settlement(t, payer, hash).Deal; deal.Country != "US" || deal.Net != 90_000 || deal.VAT != 0 ||
-		deal.Net+deal.VAT != deal.Paid {
-		t.Errorf("the deal is %+v", deal)
-	}
+	deal := s.settlement(t, payer, hash).Deal
+	expect.Equal(t, deal.Country, "US")
+	expect.Equal(t, deal.Net, 90_000)
+	expect.Equal(t, deal.VAT, 0)
+	expect.Equal(t, deal.Net+deal.VAT, deal.Paid)
 }
 
 func TestRedeem_RefusesWhatDoesNotPay(t *testing.T) {
@@ -97,9 +103,10 @@ func TestRedeem_RefusesWhatDoesNotPay(t *testing.T) {
 	} {
 		refusal := s.refused(t, name, body(c.hash, "balanced", s.signed(t, payer, c.hash)), fault.PaymentRequired,
 			c.why)
-		if refusal.HTTP() != 402 || refusal.Code() != -32018 || refusal.Data["menu"] != "/x402" {
-			t.Errorf("%s: HTTP %d, %+v", name, refusal.HTTP(), refusal)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, refusal.HTTP(), 402)
+		expect.Equal(in, refusal.Code(), -32018)
+		expect.Equal[any](in, refusal.Data["menu"], "/x402")
 	}
 	hash := s.pay(transfer(90_000, payer))
 	good := s.signed(t, payer, hash)
@@ -150,10 +157,9 @@ func TestRedeem_ExcessIsCappedAndSaidSo(t *testing.T) {
 	s, payer := openShop(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(50_000_000, payer))
 	out := s.redeem(t, payer, hash, "balanced")
-	if *out.Units != plan.MaxUnitsPerSettlement || !strings.Contains(out.Note, "More was paid") ||
-		!s.settlement(t, payer, hash).Deal.Capped {
-		t.Errorf("answered %+v", out)
-	}
+	expect.Equal(t, *out.Units, plan.MaxUnitsPerSettlement)
+	expect.Contains(t, out.Note, "More was paid")
+	expect.True(t, s.settlement(t, payer, hash).Deal.Capped)
 	if s.servers[1].Count("eth_getTransactionReceipt") == 0 {
 		t.Error("the second upstream was not asked about a large payment")
 	}
@@ -174,10 +180,10 @@ func TestRedeem_SeparatesPayersOfOneTransactionAndSumsTheirTransfers(t *testing.
 	if t.Failed() {
 		return // what was not redeemed has no units
 	}
-	if *out[0].Units != 10_000*plan.Unit || *out[1].Units != 10_000*plan.Unit || out[0].Tier != plan.Balanced ||
-		out[1].Tier != plan.Cheap {
-		t.Errorf("%+v and %+v", out[0], out[1])
-	}
+	expect.Equal(t, *out[0].Units, 10_000*plan.Unit)
+	expect.Equal(t, *out[1].Units, 10_000*plan.Unit)
+	expect.Equal(t, out[0].Tier, plan.Balanced)
+	expect.Equal(t, out[1].Tier, plan.Cheap)
 	for _, r := range out {
 		if refused := s.call(t, r.Credential, plan.Unit); refused != "" {
 			t.Errorf("refused with %s", refused)
@@ -235,9 +241,9 @@ func TestRedeem_TwoHundredConcurrentLeaveOneCredentialAndOneSettlement(t *testin
 		t.Errorf("%d settlements, %v", len(held), err)
 	}
 	a, err := s.Store.LoadAccount(s.Ctx, found.Account)
-	if err != nil || len(a.Packs) != 1 || a.Packs[0].Units != found.Deal.Units {
-		t.Errorf("its packs are %+v, %v", a.Packs, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, a.Packs, 1)
+	expect.Equal(t, a.Packs[0].Units, found.Deal.Units)
 }
 
 func TestRedeem_TooYoungPaymentIsPending(t *testing.T) {
@@ -253,9 +259,12 @@ func TestRedeem_TooYoungPaymentIsPending(t *testing.T) {
 			return in, nil
 		})
 		out, _ := answer.Output.(payments.Redeemed)
-		if refusal != nil || out.Status != "pending" || out.Credential != "" || answer.Later <= 0 || out.Note == "" {
-			t.Errorf("%s: %+v, %v", what, answer, refusal)
-		}
+		at := expect.In(t, "%s", what)
+		require.Nil(at, refusal)
+		expect.Equal(at, out.Status, "pending")
+		expect.Equal(at, out.Credential, "")
+		expect.Greater(at, answer.Later, 0)
+		expect.NotEqual(at, out.Note, "")
 	}
 	pending("in no block")
 	tx.Block = 999
@@ -292,9 +301,9 @@ func TestRedeem_ReorgMovesNothingTwice(t *testing.T) {
 		after = s.settlement(t, payer, hash)
 		return after.Finality == x402.FinalityFinal
 	}, "the transaction is final")
-	if after.Account != before.Account || after.Key != before.Key || after.Found.BlockHash == before.Found.BlockHash {
-		t.Errorf("before %+v, after %+v", before, after)
-	}
+	expect.Equal(t, after.Account, before.Account)
+	expect.Equal(t, after.Key, before.Key)
+	expect.NotEqual(t, after.Found.BlockHash, before.Found.BlockHash)
 	if refused := s.call(t, first.Credential, plan.Unit); refused != "" {
 		t.Errorf("the credential is refused with %s", refused)
 	}
@@ -360,9 +369,9 @@ func TestSettlement_OutlivesItsHistory(t *testing.T) {
 		t.Error(err)
 	}
 	now := s.settlement(t, payer, hash)
-	if now.Deal != was.Deal || now.Account != was.Account || !now.WindowEnds.Equal(was.WindowEnds) {
-		t.Errorf("was %+v, is %+v", was, now)
-	}
+	expect.Equal(t, now.Deal, was.Deal)
+	expect.Equal(t, now.Account, was.Account)
+	expect.True(t, now.WindowEnds.Equal(was.WindowEnds), now.WindowEnds, was.WindowEnds)
 	s.SQL(t, "UPDATE settlements SET redeemed_at = redeemed_at - interval '2 hours', window_ends = window_ends - "+
 		"interval '2 hours'")
 	if f := s.refused(t, "window over", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementOver,
@@ -384,9 +393,9 @@ func TestRedeem_UnreadableChainParksThePaymentAndLosesNothing(t *testing.T) {
 		t.Errorf("HTTP %d, again after %s", refusal.HTTP(), refusal.RetryAfter)
 	}
 	parked := s.settlement(t, payer, hash)
-	if parked.Stage != x402.StageStuck || parked.Reason != settlement.StuckDisagree || parked.Redeemed() {
-		t.Errorf("parked as %+v", parked)
-	}
+	expect.Equal(t, parked.Stage, x402.StageStuck)
+	expect.Equal(t, parked.Reason, settlement.StuckDisagree)
+	expect.False(t, parked.Redeemed(), parked)
 	found := s.described(t, parked.ID)
 	if found["Stage"] != "stuck" || found["StuckReason"] != settlement.StuckDisagree {
 		t.Errorf("Temporal shows %v", found)

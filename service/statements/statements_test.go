@@ -3,12 +3,13 @@ package statements_test
 import (
 	"crypto/rand"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
 	"github.com/chainaccess/gateway/service/keys"
 	"github.com/chainaccess/gateway/service/operation"
@@ -36,25 +37,27 @@ func TestStatement_AgentSeesItsOwnUsageOnly(t *testing.T) {
 	for name, caller := range map[string]*operation.Caller{
 		"a user": ann, "a key of the account": servicetest.Holder(made.PlaintextToken),
 	} {
-		if s := get(o.GetStatement.Invoke(o.Ctx, caller,
-			statements.StatementInput{})); s.Scope != statement.OfAccount ||
-			s.Totals.Requests != 43 || len(s.Keys) != 2 {
-			t.Errorf("%s sees %+v", name, s)
-		}
+		s := get(o.GetStatement.Invoke(o.Ctx, caller, statements.StatementInput{}))
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, s.Scope, statement.OfAccount)
+		expect.Equal(in, s.Totals.Requests, 43)
+		expect.Len(in, s.Keys, 2)
 	}
 	s := get(o.GetStatement.Invoke(o.Ctx, servicetest.Holder(secret), statements.StatementInput{}))
 	text, err := json.Marshal(s)
-	if err != nil || s.Scope != statement.OfAgent || s.Totals.Requests != 3 || len(s.Keys) != 1 ||
-		s.Keys[0].ID != agents.String() || s.Keys[0].Agent.Name != "scout" ||
-		strings.Contains(string(text), made.ID) || strings.Contains(string(text), "indexer") {
-		t.Errorf("the agent sees %s, %v", text, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, s.Scope, statement.OfAgent)
+	expect.Equal(t, s.Totals.Requests, 3)
+	require.Len(t, s.Keys, 1)
+	expect.Equal(t, s.Keys[0].ID, agents.String())
+	expect.Equal(t, s.Keys[0].Agent.Name, "scout")
+	expect.NotContains(t, string(text), made.ID)
+	expect.NotContains(t, string(text), "indexer")
 	table := servicetest.Must[statements.StatementTable](t)(o.ExportStatement.Invoke(o.Ctx, servicetest.Holder(secret),
 		statements.ExportStatementInput{Period: s.Period}))
-	if strings.Contains(table.Text, made.ID) || !strings.Contains(table.Text, agents.String()) ||
-		!strings.Contains(table.Text, `,"scout","eth_mainnet","standard",3,3,3,0,0`) {
-		t.Errorf("its table is %q", table.Text)
-	}
+	expect.NotContains(t, table.Text, made.ID)
+	expect.Contains(t, table.Text, agents.String())
+	expect.Contains(t, table.Text, `,"scout","eth_mainnet","standard",3,3,3,0,0`)
 	if list := servicetest.Must[statements.StatementList](t)(o.ListStatements.Invoke(o.Ctx, servicetest.Holder(secret),
 		operation.Nothing{})); list.Scope != statement.OfAgent || len(list.Periods) != 1 {
 		t.Errorf("its list is %+v", list)

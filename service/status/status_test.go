@@ -7,6 +7,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service/advice"
@@ -50,32 +52,49 @@ func TestStatus_ReportsNowAndTheDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := servicetest.Must[status.Status](t)(o.GetStatus.Invoke(o.Ctx, servicetest.Neighbour(0), operation.Nothing{}))
-	if len(s.Chains) != 3 || !s.Recorded || s.State != chain.Down || len(s.Incidents) != 0 {
-		t.Fatalf("the status is %+v", s)
-	}
+	require.Len(t, s.Chains, 3)
+	require.True(t, s.Recorded)
+	require.Equal(t, s.State, chain.Down)
+	require.Empty(t, s.Incidents)
 	eth, base, polygon := s.Chains[0], s.Chains[1], s.Chains[2]
-	if eth.State != chain.Degraded || eth.Why != "calls_lost" || !eth.MeasuredAt.Equal(now) || *eth.Head != 1000 ||
-		*eth.ProbeMS != 30 || eth.Usable != 2 {
-		t.Errorf("Ethereum, by the record: %+v", eth)
-	}
-	if base.State != chain.Degraded || base.Why != "one_upstream_left" || polygon.State != chain.Down ||
-		polygon.Why != "no_upstream" || polygon.ProbeMS != nil || polygon.Uptime != nil {
-		t.Errorf("by what this process sees: %+v, %+v", base, polygon)
-	}
-	if h := eth.LastHour; h.Calls != 200 || h.Rerouted != 7 || h.Lost != 3 || *h.Errors != 1.5 || *h.P50 < 15 ||
-		*h.P50 > 25 || *h.P95 < 700 || *h.P95 > 1100 || eth.LastDay.Calls != 200 {
-		t.Errorf("its calls: %+v", h)
-	}
+	in := expect.In(t, "Ethereum, by the record")
+	expect.Equal(in, eth.State, chain.Degraded)
+	expect.Equal(in, eth.Why, "calls_lost")
+	expect.True(in, eth.MeasuredAt.Equal(now), now)
+	expect.Equal(in, *eth.Head, 1000)
+	expect.Equal(in, *eth.ProbeMS, 30)
+	expect.Equal(in, eth.Usable, 2)
+	in = expect.In(t, "by what this process")
+	expect.Equal(in, base.State, chain.Degraded)
+	expect.Equal(in, base.Why, "one_upstream_left")
+	expect.Equal(in, polygon.State, chain.Down)
+	expect.Equal(in, polygon.Why, "no_upstream")
+	expect.Nil(in, polygon.ProbeMS)
+	expect.Nil(in, polygon.Uptime)
+	h := eth.LastHour
+	in = expect.In(t, "its calls")
+	expect.Equal(in, h.Calls, 200)
+	expect.Equal(in, h.Rerouted, 7)
+	expect.Equal(in, h.Lost, 3)
+	expect.Equal(in, *h.Errors, 1.5)
+	expect.Between(in, *h.P50, 15, 25)
+	expect.Between(in, *h.P95, 700, 1100)
+	expect.Equal(in, eth.LastDay.Calls, 200)
 	if len(eth.Days) != status.StatusDays || eth.Days[status.StatusDays-1].Day != now.Format(time.DateOnly) {
 		t.Fatalf("%d days, the last %+v", len(eth.Days), eth.Days[len(eth.Days)-1])
 	}
-	if d := eth.Days[status.StatusDays-2]; d.State != chain.Down || d.Up != 600 || d.Down != 360 || d.Degraded != 0 ||
-		d.Unknown != 86_400-960 || *d.Uptime != 62.5 {
-		t.Errorf("yesterday is %+v", d)
-	}
-	if d := eth.Days[0]; d.State != chain.Unknown || d.Unknown != 86_400 || d.Uptime != nil {
-		t.Errorf("a day without data is %+v", d)
-	}
+	d := eth.Days[status.StatusDays-2]
+	expect.Equal(t, d.State, chain.Down)
+	expect.Equal(t, d.Up, 600)
+	expect.Equal(t, d.Down, 360)
+	expect.Equal(t, d.Degraded, 0)
+	expect.Equal(t, d.Unknown, 86_400-960)
+	expect.Equal(t, *d.Uptime, 62.5)
+	d = eth.Days[0]
+	in = expect.In(t, "a day without data")
+	expect.Equal(in, d.State, chain.Unknown)
+	expect.Equal(in, d.Unknown, 86_400)
+	expect.Nil(in, d.Uptime)
 	if *eth.Uptime != 62.5 {
 		t.Errorf("uptime %v", *eth.Uptime)
 	}
@@ -96,10 +115,12 @@ func TestStatus_WithoutPostgreSQLReportsWhatThisProcessSees(t *testing.T) {
 	}))
 	o.Store.Close()
 	s := servicetest.Must[status.Status](t)(o.GetStatus.Invoke(o.Ctx, servicetest.Neighbour(0), operation.Nothing{}))
-	if s.Recorded || s.State != chain.Up || len(s.Chains) != 1 || s.Chains[0].State != chain.Up ||
-		len(s.Chains[0].Days) != status.StatusDays || s.Chains[0].Uptime != nil {
-		t.Errorf("the status is %+v", s)
-	}
+	expect.False(t, s.Recorded)
+	expect.Equal(t, s.State, chain.Up)
+	require.Len(t, s.Chains, 1)
+	expect.Equal(t, s.Chains[0].State, chain.Up)
+	expect.Len(t, s.Chains[0].Days, status.StatusDays)
+	expect.Nil(t, s.Chains[0].Uptime)
 }
 
 func TestStatus_IsLimitedToSixtyReadsAMinuteByNetwork(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -20,9 +22,9 @@ func TestWaitlist_AddressIsConfirmedByTheLinkOfItsMail(t *testing.T) {
 	for range 3 { // as mail scanners open links
 		shown := servicetest.Must[tickets.ShownEntry](t)(o.ShowEntry.Invoke(o.Ctx, servicetest.Browser(""),
 			tickets.EntryInput{Token: link}))
-		if shown.Status != "waiting" || shown.Email != "ann@buyer.example" || !shown.ProductUpdates {
-			t.Fatalf("the link shows %+v", shown)
-		}
+		require.Equal(t, shown.Status, "waiting")
+		require.Equal(t, shown.Email, "ann@buyer.example")
+		require.True(t, shown.ProductUpdates)
 	}
 	for range 2 {
 		done := servicetest.Must[tickets.ShownEntry](t)(o.ConfirmEntry.Invoke(o.Ctx, servicetest.Browser(""),
@@ -32,9 +34,10 @@ func TestWaitlist_AddressIsConfirmedByTheLinkOfItsMail(t *testing.T) {
 		}
 	}
 	list, err := o.Store.ListWaitlist(o.Ctx, []string{"confirmed"}, nil, 10)
-	if err != nil || len(list) != 1 || list[0].ConfirmedAt.IsZero() || list[0].Qualifier != "developer" {
-		t.Errorf("the list is %+v, %v", list, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	expect.False(t, list[0].ConfirmedAt.IsZero())
+	expect.Equal(t, list[0].Qualifier, "developer")
 }
 
 func TestWaitlist_AddressEnteredByOthersIsRemovedForGood(t *testing.T) {
@@ -52,10 +55,10 @@ func TestWaitlist_AddressEnteredByOthersIsRemovedForGood(t *testing.T) {
 	if again.Joined || again.AlreadyOnList {
 		t.Errorf("entered again: %+v", again)
 	}
-	if list, err := o.Store.ListWaitlist(o.Ctx, supportdb.WaitlistStatuses(), nil, 10); err != nil || len(list) != 0 ||
-		o.Waiting(t)["waitlist_joined"] != 1 {
-		t.Errorf("the list is %+v, %v; mails: %v", list, err, o.Waiting(t))
-	}
+	list, err := o.Store.ListWaitlist(o.Ctx, supportdb.WaitlistStatuses(), nil, 10)
+	require.NoError(t, err)
+	expect.Empty(t, list)
+	expect.Equal(t, o.Waiting(t)["waitlist_joined"], 1)
 	if back := servicetest.Must[tickets.ShownEntry](t)(o.ConfirmEntry.Invoke(o.Ctx, servicetest.Browser(""),
 		tickets.ConfirmEntryInput{Token: link})); back.Status != "confirmed" || back.ProductUpdates {
 		t.Errorf("put back by its reader: %+v", back)
@@ -118,10 +121,10 @@ func TestEntryLink_InvalidOneDoesNothing(t *testing.T) {
 		_, confirmed := o.ConfirmEntry.Invoke(o.Ctx, servicetest.Browser(""), tickets.ConfirmEntryInput{Token: text})
 		_, left := o.LeaveEntry.Invoke(o.Ctx, servicetest.Browser(""), tickets.EntryInput{Token: text})
 		for _, refusal := range []*fault.Error{shown, confirmed, left} {
-			if refusal == nil || refusal.Reason != fault.FieldRefused ||
-				strings.Contains(refusal.Message, "is over") != (what == "over") {
-				t.Errorf("%s: %v", what, refusal)
-			}
+			in := expect.In(t, "%s", what)
+			require.NotNil(in, refusal)
+			expect.Equal(in, refusal.Reason, fault.FieldRefused)
+			expect.Equal(in, strings.Contains(refusal.Message, "is over"), what == "over")
 		}
 	}
 	w, err := o.Store.ListWaitlist(o.Ctx, []string{"waiting"}, nil, 10)

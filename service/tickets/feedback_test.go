@@ -8,6 +8,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
 	"github.com/chainaccess/gateway/service/tickets"
@@ -25,23 +27,26 @@ func TestFeedback_IsKeptForItsAccountAndAnswered(t *testing.T) {
 	given := servicetest.Must[tickets.FeedbackView](t)(o.SubmitFeedback.Invoke(o.Ctx, ann, tickets.SubmitFeedbackInput{
 		Kind: "chain", Title: "<b>Sonic</b>", Body: "Please.\nSoon.", Chain: "base_mainnet",
 	}))
-	if given.Status != "new" || given.Title != "<b>Sonic</b>" || given.Body != "Please.\nSoon." || given.Reply != nil ||
-		given.Chain != "base_mainnet" {
-		t.Errorf("given is %+v", given)
-	}
+	expect.Equal(t, given.Status, "new")
+	expect.Equal(t, given.Title, "<b>Sonic</b>")
+	expect.Equal(t, given.Body, "Please.\nSoon.")
+	expect.Nil(t, given.Reply)
+	expect.Equal(t, given.Chain, "base_mainnet")
 	agents := servicetest.Must[tickets.FeedbackView](t)(o.SubmitFeedback.Invoke(o.Ctx, servicetest.Holder(agentKey),
 		tickets.SubmitFeedbackInput{Kind: "praise", Title: "Fast"}))
 	first := servicetest.Must[tickets.FeedbackList](t)(o.ListFeedback.Invoke(o.Ctx, ann,
 		tickets.ListFeedbackInput{Limit: 1}))
-	if len(first.Feedback) != 1 || first.Feedback[0].ID != agents.ID || first.NextCursor != agents.ID {
-		t.Errorf("the first page is %+v", first)
-	}
+	in := expect.In(t, "the first page")
+	require.Len(in, first.Feedback, 1)
+	expect.Equal(in, first.Feedback[0].ID, agents.ID)
+	expect.Equal(in, first.NextCursor, agents.ID)
 	second := servicetest.Must[tickets.FeedbackList](t)(o.ListFeedback.Invoke(o.Ctx, ann, tickets.ListFeedbackInput{
 		Limit: 1, Cursor: first.NextCursor,
 	}))
-	if len(second.Feedback) != 1 || second.Feedback[0].ID != given.ID || second.NextCursor != "" {
-		t.Errorf("the second page is %+v", second)
-	}
+	in = expect.In(t, "the second page")
+	require.Len(in, second.Feedback, 1)
+	expect.Equal(in, second.Feedback[0].ID, given.ID)
+	expect.Equal(in, second.NextCursor, "")
 	if own := servicetest.Must[tickets.FeedbackList](t)(o.ListFeedback.Invoke(o.Ctx, servicetest.Holder(agentKey),
 		tickets.ListFeedbackInput{})); len(own.Feedback) != 1 || own.Feedback[0].ID != agents.ID {
 		t.Errorf("the agent sees %+v", own)
@@ -62,9 +67,9 @@ func TestFeedback_IsKeptForItsAccountAndAnswered(t *testing.T) {
 	planned := servicetest.Must[tickets.FeedbackList](t)(o.ListFeedback.Invoke(o.Ctx, ann, tickets.ListFeedbackInput{
 		Status: "planned",
 	}))
-	if len(planned.Feedback) != 1 || planned.Feedback[0].Reply == nil || *planned.Feedback[0].Reply != "In spring." {
-		t.Errorf("planned is %+v", planned)
-	}
+	require.Len(t, planned.Feedback, 1)
+	require.NotNil(t, planned.Feedback[0].Reply)
+	expect.Equal(t, *planned.Feedback[0].Reply, "In spring.")
 	o.Refuses(t, o.SubmitFeedback, servicetest.Browser(""), map[string]any{"kind": "other", "title": "x"},
 		fault.KeyInvalid)
 	o.Refuses(t, o.ListFeedback, ann, map[string]any{"status": "lost"}, fault.FieldRefused)
@@ -83,14 +88,15 @@ func TestWish_IsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 			t.Errorf("it is %+v", got)
 		}
 	}
-	if _, refusal := o.JoinWishlist.Invoke(o.Ctx, one, in); refusal == nil || refusal.Reason != fault.RateWindow ||
-		refusal.RetryAfter <= 0 {
-		t.Errorf("the sixth of a network: %v", refusal)
-	}
+	_, refusal := o.JoinWishlist.Invoke(o.Ctx, one, in)
+	at := expect.In(t, "the sixth of a network")
+	require.NotNil(at, refusal)
+	expect.Equal(at, refusal.Reason, fault.RateWindow)
+	expect.Greater(at, refusal.RetryAfter, 0)
 	mail, ok := o.Mails["enterprise_wish support@gateway.example"].(notify.EnterpriseWish)
-	if !ok || mail.Wanted != "A node\nof <our> own" || mail.ID == "" {
-		t.Errorf("the operator is told %+v", mail)
-	}
+	require.True(t, ok)
+	expect.Equal(t, mail.Wanted, "A node\nof <our> own")
+	expect.NotEqual(t, mail.ID, "")
 	// The operator gets thirty mails a day; further requests are only recorded.
 	sent := 5
 	for network := range 6 {
@@ -104,9 +110,11 @@ func TestWish_IsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 	if sent != 30 {
 		t.Errorf("%d mails are on their way", sent)
 	}
-	if got := o.Waiting(t); got["wish_received"] != 1 || got["enterprise_wish"] != 30 || len(got) != 2 {
-		t.Errorf("mails that wait: %v", got)
-	}
+	got := o.Waiting(t)
+	at = expect.In(t, "mails that wait")
+	expect.Equal(at, got["wish_received"], 1)
+	expect.Equal(at, got["enterprise_wish"], 30)
+	expect.Len(at, got, 2)
 	for _, wrong := range []map[string]any{
 		{"email": "a@b.example"},
 		{"items": "x"},

@@ -10,6 +10,8 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -57,11 +59,12 @@ func TestTicket_IsFiledAndAnsweredWhileTemporalIsAway(t *testing.T) {
 	made := o.File(t, ann)
 	in := tickets.ReplyTicketInput{Reference: made.Number.Reference(), Resolve: true}
 	servicetest.Must[tickets.TicketView](t)(o.ReplyTicket.Invoke(o.Ctx, ann, in))
-	if now := o.Ticket(t, ann, in.Reference); now.Status != ticket.Resolved || now.Told != 0 || now.Version != 1 {
-		t.Errorf("it is %+v", now)
-	}
+	now := o.Ticket(t, ann, in.Reference)
+	expect.Equal(t, now.Status, ticket.Resolved)
+	expect.Equal(t, now.Told, 0)
+	expect.Equal(t, now.Version, 1)
 	late, err := o.Store.ListUntoldTickets(o.Ctx, time.Now().Add(time.Minute), time.Time{}, 0, 10)
-	if err != nil || len(late) != 1 || late[0].Number != made.Number {
-		t.Errorf("a worker finds %+v, %v", late, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, late, 1)
+	expect.Equal(t, late[0].Number, made.Number)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -54,10 +56,12 @@ func TestDesk_IsForStaffAlone(t *testing.T) {
 		o.Refuses(t, op, servicetest.Browser(dee), table[op.Meta().Name], fault.NotYours)
 	}
 	lines, err := o.Store.ListDeskLines(o.Ctx, "staff/"+o.WhoIs(t, dee).UserID)
-	if err != nil || len(lines) != 2 || lines[0].Action != "add_staff" || lines[1].Action != "remove_staff" ||
-		lines[1].Actor != "op@host" {
-		t.Errorf("the log of staff is %+v, %v", lines, err)
-	}
+	in := expect.In(t, "the log of staff")
+	require.NoError(in, err)
+	require.Len(in, lines, 2)
+	expect.Equal(in, lines[0].Action, "add_staff")
+	expect.Equal(in, lines[1].Action, "remove_staff")
+	expect.Equal(in, lines[1].Actor, "op@host")
 }
 
 func TestDesk_ListsTheLongestWaitingFirst(t *testing.T) {
@@ -103,17 +107,20 @@ func TestDesk_ReplyReachesAnotherAccountsTicketAndMailsTheCustomer(t *testing.T)
 		t.Errorf("ann is told %+v", got)
 	}
 	news, ok := o.Mails["ticket_news support@gateway.example"].(notify.TicketNews)
-	if !ok || !news.New || news.Link != "https://gateway.example/staff/tickets/"+filed.Reference ||
-		news.Message != "Why?\nIt is slow." || news.Plan != "free" {
-		t.Errorf("the operator is told %+v", news)
-	}
+	require.True(t, ok)
+	expect.True(t, news.New)
+	expect.Equal(t, news.Link, "https://gateway.example/staff/tickets/"+filed.Reference)
+	expect.Equal(t, news.Message, "Why?\nIt is slow.")
+	expect.Equal(t, news.Plan, "free")
 	list := servicetest.Must[tickets.DeskTickets](t)(o.DeskListTickets.Invoke(o.Ctx, dee, tickets.DeskTicketsInput{
 		Priority: "low", AccountID: o.WhoIs(t, ann.Session).AccountID,
 	}))
-	if len(list.Tickets) != 1 || list.Tickets[0].Reference != filed.Reference || list.Tickets[0].Plan != "free" ||
-		len(list.Unresolved) != 1 || list.Unresolved[0].Tickets != 1 {
-		t.Errorf("the desk lists %+v", list)
-	}
+	at := expect.In(t, "the desk lists")
+	require.Len(at, list.Tickets, 1)
+	expect.Equal(at, list.Tickets[0].Reference, filed.Reference)
+	expect.Equal(at, list.Tickets[0].Plan, "free")
+	require.Len(at, list.Unresolved, 1)
+	expect.Equal(at, list.Unresolved[0].Tickets, 1)
 	form := uuid.NewString()
 	in := tickets.DeskReplyInput{Reference: filed.Reference, Message: "Since when?", Seen: 1, Form: form}
 	for range 2 { // sent twice
@@ -139,18 +146,21 @@ func TestDesk_ReplyReachesAnotherAccountsTicketAndMailsTheCustomer(t *testing.T)
 		Reference: filed.Reference, Resolve: true, Seen: 2,
 	}))
 	resolved, ok := o.Mails["ticket_resolved ann@buyer.example"].(notify.TicketResolved)
-	if left := time.Until(resolved.Closes); !ok || resolved.Message != "" || left > ticket.CloseAfter ||
-		left < ticket.CloseAfter-time.Minute {
-		t.Errorf("ann is told %+v", resolved)
-	}
+	left := time.Until(resolved.Closes)
+	require.True(t, ok)
+	expect.Equal(t, resolved.Message, "")
+	expect.AtMost(t, left, ticket.CloseAfter)
+	expect.AtLeast(t, left, ticket.CloseAfter-time.Minute)
 	got := servicetest.Must[tickets.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.Ctx, dee, tickets.DeskTicketInput{
 		Reference: filed.Reference,
 	}))
-	if got.FiledBy != "ann@buyer.example" || len(got.Messages) != 2 || len(got.History) != 3 ||
-		got.History[1].Actor != "dee@staff.example" ||
-		got.History[2].Action != "resolve" || got.History[2].Status != ticket.Resolved || got.Plan != "free" {
-		t.Errorf("the desk reads %+v", got)
-	}
+	expect.Equal(t, got.FiledBy, "ann@buyer.example")
+	expect.Len(t, got.Messages, 2)
+	require.Len(t, got.History, 3)
+	expect.Equal(t, got.History[1].Actor, "dee@staff.example")
+	expect.Equal(t, got.History[2].Action, "resolve")
+	expect.Equal(t, got.History[2].Status, ticket.Resolved)
+	expect.Equal(t, got.Plan, "free")
 	if own := servicetest.Must[tickets.TicketDetail](t)(o.GetTicket.Invoke(o.Ctx, ann, tickets.TicketInput{
 		Reference: filed.Reference,
 	})); own.Messages[1].Author != ticket.Operator {
@@ -187,10 +197,9 @@ func TestDesk_RecordsWhichKeyActed(t *testing.T) {
 	shown := servicetest.Must[tickets.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.Ctx, dee, tickets.DeskTicketInput{
 		Reference: filed,
 	}))
-	if len(shown.History) != 2 || shown.History[0].Actor != "ann@buyer.example" ||
-		shown.History[1].Actor != "key "+key[:len("cag_")+8] {
-		t.Errorf("the desk reads %+v", shown.History)
-	}
+	require.Len(t, shown.History, 2)
+	expect.Equal(t, shown.History[0].Actor, "ann@buyer.example")
+	expect.Equal(t, shown.History[1].Actor, "key "+key[:len("cag_")+8])
 }
 
 func TestTicket_OfAKeyMailsOnlyTheOwnersOrNobody(t *testing.T) {
@@ -205,11 +214,11 @@ func TestTicket_OfAKeyMailsOnlyTheOwnersOrNobody(t *testing.T) {
 			tickets.CreateTicketInput{Subject: "s", Message: "m"}))
 		unanswered := servicetest.Must[tickets.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.Ctx, dee,
 			tickets.DeskTicketInput{Reference: filed.Reference}))
-		if want := "key " + bearer[:len("cag_")+8]; unanswered.FiledBy != want || len(unanswered.History) != 1 ||
-			unanswered.History[0].Actor != want {
-			t.Errorf("before anybody of the service acted, the desk reads %q, %+v, want %q", unanswered.FiledBy,
-				unanswered.History, want)
-		}
+		want := "key " + bearer[:len("cag_")+8]
+		in := expect.In(t, "before anybody of the service acted, the desk")
+		expect.Equal(in, unanswered.FiledBy, want)
+		require.Len(in, unanswered.History, 1)
+		expect.Equal(in, unanswered.History[0].Actor, want)
 		servicetest.Must[tickets.TicketView](t)(o.DeskReplyTicket.Invoke(o.Ctx, dee, tickets.DeskReplyInput{
 			Reference: filed.Reference, Message: "Yes.", Seen: 1,
 		}))
@@ -245,10 +254,11 @@ func TestFeedback_AnswerIsMailedToItsGiver(t *testing.T) {
 	}))
 	list := servicetest.Must[tickets.DeskFeedbackList](t)(o.DeskListFeedback.Invoke(o.Ctx, dee,
 		tickets.DeskFeedbackInput{}))
-	if len(list.Feedback) != 1 || list.Feedback[0].ID != given.ID || list.Feedback[0].Answers != 0 ||
-		list.Feedback[0].AccountID != o.WhoIs(t, ann.Session).AccountID {
-		t.Fatalf("the desk lists %+v", list)
-	}
+	at := expect.In(t, "the desk lists")
+	require.Len(at, list.Feedback, 1)
+	require.Equal(at, list.Feedback[0].ID, given.ID)
+	require.Equal(at, list.Feedback[0].Answers, 0)
+	require.Equal(at, list.Feedback[0].AccountID, o.WhoIs(t, ann.Session).AccountID)
 	in := tickets.AnswerFeedbackInput{ID: given.ID, Status: "planned", Reply: "In spring."}
 	for range 2 { // repeating it changes nothing
 		if got := servicetest.Must[tickets.FeedbackView](t)(o.DeskAnswerFeedback.Invoke(o.Ctx, dee,
@@ -260,10 +270,10 @@ func TestFeedback_AnswerIsMailedToItsGiver(t *testing.T) {
 	if n := o.Waiting(t)["feedback_answered"]; n != 1 {
 		t.Errorf("%d mails bring an answer that is given twice", n)
 	}
-	if got, ok := o.Mails["feedback_answered ann@buyer.example"].(notify.FeedbackAnswered); !ok ||
-		got.Reply != "In spring." || got.Status != "planned" {
-		t.Errorf("ann is told %+v", got)
-	}
+	got, ok := o.Mails["feedback_answered ann@buyer.example"].(notify.FeedbackAnswered)
+	require.True(t, ok)
+	expect.Equal(t, got.Reply, "In spring.")
+	expect.Equal(t, got.Status, "planned")
 	o.Refuses(t, o.DeskAnswerFeedback, dee, map[string]any{"id": given.ID, "status": "declined", "seen": 0.0},
 		fault.FieldRefused)
 	o.Refuses(t, o.DeskAnswerFeedback, dee, map[string]any{"id": uuid.NewString(), "status": "declined", "seen": 0.0},
@@ -290,11 +300,12 @@ func TestWaitlist_AddressIsInvitedOnceForEver(t *testing.T) {
 	servicetest.Must[tickets.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.Ctx, servicetest.Browser(""), joined))
 	servicetest.Must[tickets.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.Ctx, servicetest.Browser(""), joined))
 	counts := o.Waiting(t)
-	if counts["wish_received"] != 1 || counts["waitlist_joined"] != 1 || counts["enterprise_wish"] != 2 {
-		t.Errorf("mails wait: %v", counts)
-	}
+	in := expect.In(t, "mails wait")
+	expect.Equal(in, counts["wish_received"], 1)
+	expect.Equal(in, counts["waitlist_joined"], 1)
+	expect.Equal(in, counts["enterprise_wish"], 2)
 	wishes, err := o.Store.ListWishes(o.Ctx, supportdb.WishStatuses(), supportdb.WishID{}, 10)
-	if err != nil || len(wishes) != 2 || wishes[0].Status != "new" {
-		t.Fatal(wishes, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, wishes, 2)
+	require.Equal(t, wishes[0].Status, "new")
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -85,11 +87,13 @@ func TestTicket_CarriesWhatIsKnownOfItsMatter(t *testing.T) {
 		tickets.CreateTicketInput{
 			Subject: "Calls fail", Message: "Since noon.", RequestID: request,
 		}))
-	if made.Joined || made.Status != ticket.Open || made.Category != ticket.Incident ||
-		made.Priority != ticket.Normal || made.Channel != operation.DoorAPI ||
-		made.URL != "https://gateway.example/tickets/"+made.Reference || !strings.HasPrefix(made.Reference, "CAG-") {
-		t.Errorf("made is %+v", made)
-	}
+	expect.False(t, made.Joined)
+	expect.Equal(t, made.Status, ticket.Open)
+	expect.Equal(t, made.Category, ticket.Incident)
+	expect.Equal(t, made.Priority, ticket.Normal)
+	expect.Equal(t, made.Channel, operation.DoorAPI)
+	expect.Equal(t, made.URL, "https://gateway.example/tickets/"+made.Reference)
+	expect.HasPrefix(t, made.Reference, "CAG-")
 	got, refusal := servicetest.Serve(o, o.GetTicket, ann, map[string]any{"reference": made.Reference})
 	if refusal != nil {
 		t.Fatal(refusal)
@@ -122,9 +126,9 @@ func TestTicket_CarriesWhatIsKnownOfItsMatter(t *testing.T) {
 	again := servicetest.Must[tickets.CreatedTicket](t)(o.CreateTicket.Invoke(o.Ctx, ann, tickets.CreateTicketInput{
 		Subject: "Again", Message: "Once more.", RequestID: request,
 	}))
-	if !again.Joined || again.Reference != made.Reference || again.Subject != "Calls fail" {
-		t.Errorf("again is %+v", again)
-	}
+	expect.True(t, again.Joined)
+	expect.Equal(t, again.Reference, made.Reference)
+	expect.Equal(t, again.Subject, "Calls fail")
 	detail = servicetest.Must[tickets.TicketDetail](t)(o.GetTicket.Invoke(o.Ctx, ann, tickets.TicketInput{
 		Reference: made.Reference,
 	}))
@@ -134,10 +138,10 @@ func TestTicket_CarriesWhatIsKnownOfItsMatter(t *testing.T) {
 	other := servicetest.Must[tickets.CreatedTicket](t)(o.CreateTicket.Invoke(o.Ctx, ann, tickets.CreateTicketInput{
 		Subject: "An invoice", Message: "Which one?", Category: "billing",
 	}))
-	if other.Joined || other.Category != ticket.Billing || other.Channel != operation.DoorConsole ||
-		len(other.SuggestedPaths) == 0 {
-		t.Errorf("the other is %+v", other)
-	}
+	expect.False(t, other.Joined)
+	expect.Equal(t, other.Category, ticket.Billing)
+	expect.Equal(t, other.Channel, operation.DoorConsole)
+	expect.NotEmpty(t, other.SuggestedPaths)
 }
 
 func TestTicket_IsFoundByItsAccountAndItsAgentAlone(t *testing.T) {
@@ -147,10 +151,10 @@ func TestTicket_IsFoundByItsAccountAndItsAgentAlone(t *testing.T) {
 		servicetest.Browser(o.SignIn(t, "eve@other.example"))
 	own := servicetest.Must[keys.CreatedKey](t)(o.CreateKey.Invoke(o.Ctx, ann, keys.CreateKeyInput{Name: "indexer"}))
 	door := servicetest.Must[keys.Welcome](t)(o.GetKey.Invoke(o.Ctx, servicetest.Browser(""), keys.GetKeyInput{}))
-	if way := door.Doorways["ticket"]; !way.Open || !strings.Contains(way.Do, "manage_tickets") ||
-		way.At != "https://gateway.example/mcp" {
-		t.Errorf("the doorway is %+v", way)
-	}
+	way := door.Doorways["ticket"]
+	expect.True(t, way.Open)
+	expect.Contains(t, way.Do, "manage_tickets")
+	expect.Equal(t, way.At, "https://gateway.example/mcp")
 	of, _ := account.ParseID(o.WhoIs(t, ann.Session).AccountID)
 	agentKey, _ := o.AgentKey(t, of)
 	agents := servicetest.Holder(agentKey)
@@ -256,10 +260,10 @@ func TestTicket_IsAnsweredResolvedAndReopened(t *testing.T) {
 	detail := servicetest.Must[tickets.TicketDetail](t)(o.GetTicket.Invoke(o.Ctx, ann, tickets.TicketInput{
 		Reference: made.Reference,
 	}))
-	if detail.ClosesAt == nil || detail.ClosesAt.Sub(detail.LastActivityAt) != 7*24*time.Hour ||
-		detail.ResolvedAt == nil {
-		t.Errorf("it is to close: %+v", detail)
-	}
+	in := expect.In(t, "it is to close")
+	require.NotNil(in, detail.ClosesAt)
+	expect.Equal(in, detail.ClosesAt.Sub(detail.LastActivityAt), 7*24*time.Hour)
+	expect.NotNil(in, detail.ResolvedAt)
 	if got := reply(tickets.ReplyTicketInput{Message: "Not yet."}); got != ticket.WaitingUs {
 		t.Errorf("a reply makes it %s", got)
 	}
@@ -416,15 +420,19 @@ func TestTicket_PreviewShowsWhatItWillCarryAndFilesNothing(t *testing.T) {
 	} {
 		shown := servicetest.Must[tickets.TicketPreview](t)(o.PreviewTicket.Invoke(o.Ctx, caller,
 			tickets.PreviewTicketInput{RequestID: request}))
-		if e := shown.Evidence; e.Call == nil || e.Call.Code != -32022 || e.Chain.State != ticket.ChainDegraded ||
-			e.Fences.Key.Prefix != key.Prefix || shown.Category != ticket.Incident {
-			t.Errorf("%s is shown %+v", name, shown)
-		}
+		e := shown.Evidence
+		in := expect.In(t, "%s", name)
+		require.NotNil(in, e.Call)
+		expect.Equal(in, e.Call.Code, -32022)
+		expect.Equal(in, e.Chain.State, ticket.ChainDegraded)
+		expect.Equal(in, e.Fences.Key.Prefix, key.Prefix)
+		expect.Equal(in, shown.Category, ticket.Incident)
 		bare := servicetest.Must[tickets.TicketPreview](t)(o.PreviewTicket.Invoke(o.Ctx, caller,
 			tickets.PreviewTicketInput{}))
-		if bare.Evidence.Call != nil || bare.Evidence.Chain != nil || bare.Evidence.Fences.Plan == "" {
-			t.Errorf("%s is shown without a call %+v", name, bare)
-		}
+		in = expect.In(t, "%s is shown without a call", name)
+		expect.Nil(in, bare.Evidence.Call)
+		expect.Nil(in, bare.Evidence.Chain)
+		expect.NotEqual(in, bare.Evidence.Fences.Plan, "")
 	}
 	all := servicetest.Must[tickets.TicketList](t)(o.ListTickets.Invoke(o.Ctx, ann,
 		tickets.ListTicketsInput{Status: "all"}))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/service/advice"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
 	"github.com/chainaccess/gateway/service/operation"
@@ -16,9 +17,10 @@ func TestPrices_AreShownWithoutPostgreSQL(t *testing.T) {
 	o := servicetest.Advisers(t, servicetest.Measured(t, time.Now(), nil))
 	o.Store.Close()
 	l := servicetest.Must[advice.PlanList](t)(o.ListPlans.Invoke(o.Ctx, servicetest.Neighbour(0), operation.Nothing{}))
-	if l.Founding.Open || l.Founding.SeatsLeft != 0 || len(l.Plans) == 0 || !hasSeatsNote(l.Note) {
-		t.Errorf("the list is %+v", l)
-	}
+	expect.False(t, l.Founding.Open)
+	expect.Equal(t, l.Founding.SeatsLeft, 0)
+	expect.NotEmpty(t, l.Plans)
+	expect.True(t, hasSeatsNote(l.Note), l.Note)
 	q, refusal := o.GetQuote.Invoke(o.Ctx, servicetest.Neighbour(0),
 		advice.QuoteInput{Chain: "eth_mainnet", Method: "eth_call"})
 	if refusal != nil || !hasSeatsNote(q.Note) {

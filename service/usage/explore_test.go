@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -72,10 +74,11 @@ func TestUsageRange_HasEveryStepAndTheSameSumsInEveryView(t *testing.T) {
 		},
 	} {
 		got := explored(t, b, c.in)
-		if len(got.Steps) != c.steps || got.Since.Format(time.RFC3339) != c.first ||
-			!got.Steps[0].Start.Equal(got.Since) || !got.Steps[c.steps-1].Partial || got.Steps[0].Partial {
-			t.Errorf("%+v has %d steps from %s", c.in, len(got.Steps), got.Since)
-		}
+		require.Len(t, got.Steps, c.steps)
+		expect.Equal(t, got.Since.Format(time.RFC3339), c.first)
+		expect.True(t, got.Steps[0].Start.Equal(got.Since), got.Steps[0].Start, got.Since)
+		expect.True(t, got.Steps[c.steps-1].Partial)
+		expect.False(t, got.Steps[0].Partial)
 		var sum, chains, methods, keys usage.UsageEntry
 		add := func(to *usage.UsageEntry, of []usage.UsageEntry) {
 			for i := range of {
@@ -92,11 +95,13 @@ func TestUsageRange_HasEveryStepAndTheSameSumsInEveryView(t *testing.T) {
 		add(&chains, got.ByChain)
 		add(&methods, got.ByMethod)
 		add(&keys, got.ByKey)
-		if got.Total.Requests != c.requests || got.Total.Units != c.units || got.Total.Refusals != c.refusals ||
-			sum != got.Total || chains != got.Total || methods != got.Total || keys != got.Total {
-			t.Errorf("%+v is %+v, by steps %+v, chains %+v, methods %+v, keys %+v", c.in, got.Total, sum, chains,
-				methods, keys)
-		}
+		expect.Equal(t, got.Total.Requests, c.requests)
+		expect.Equal(t, got.Total.Units, c.units)
+		expect.Equal(t, got.Total.Refusals, c.refusals)
+		expect.Equal(t, sum, got.Total)
+		expect.Equal(t, chains, got.Total)
+		expect.Equal(t, methods, got.Total)
+		expect.Equal(t, keys, got.Total)
 	}
 }
 
@@ -104,20 +109,23 @@ func TestUsageRange_BreaksDownClassesLatencyAndReasons(t *testing.T) {
 	t.Parallel()
 	b, other := openRange(t)
 	all := explored(t, b, usage.ExploreUsageInput{})
-	if today := all.Steps[6]; today.Heavy != 2*plan.Unit || today.P50.Value == nil || all.Steps[4].P50.Value != nil {
-		t.Errorf("today is %+v, two days ago %+v", today, all.Steps[4])
-	}
-	if len(all.Latency) != 2 || all.Latency[0].Chain != "base_mainnet" || all.Latency[1].Calls != 4 ||
-		*all.P95.Value < *all.P50.Value {
-		t.Errorf("latencies are %+v", all.Latency)
-	}
-	if len(all.Reasons) != 1 || all.Reasons[0].Requests != 3 || all.Reasons[0].Code != fault.RateWindow.Entry().Code {
-		t.Errorf("reasons are %+v", all.Reasons)
-	}
-	if one := explored(t, b, usage.ExploreUsageInput{KeyID: other}); len(one.Latency) != 1 ||
-		one.Latency[0].Calls != 2 || len(one.ByKey) != 1 || one.ByKey[0].Name != "bot" {
-		t.Errorf("of one key it is %+v, %+v", one.Latency, one.ByKey)
-	}
+	today := all.Steps[6]
+	expect.Equal(t, today.Heavy, 2*plan.Unit)
+	expect.NotNil(t, today.P50.Value)
+	expect.Nil(t, all.Steps[4].P50.Value)
+	require.Len(t, all.Latency, 2)
+	expect.Equal(t, all.Latency[0].Chain, "base_mainnet")
+	expect.Equal(t, all.Latency[1].Calls, 4)
+	expect.AtLeast(t, *all.P95.Value, *all.P50.Value)
+	require.Len(t, all.Reasons, 1)
+	expect.Equal(t, all.Reasons[0].Requests, 3)
+	expect.Equal(t, all.Reasons[0].Code, fault.RateWindow.Entry().Code)
+	one := explored(t, b, usage.ExploreUsageInput{KeyID: other})
+	in := expect.In(t, "of one key")
+	require.Len(in, one.Latency, 1)
+	expect.Equal(in, one.Latency[0].Calls, 2)
+	require.Len(in, one.ByKey, 1)
+	expect.Equal(in, one.ByKey[0].Name, "bot")
 	// Upper case names the same key.
 	if upper := explored(t, b, usage.ExploreUsageInput{KeyID: strings.ToUpper(other)}); upper.Total.Requests != 12 {
 		t.Errorf("in upper case it is %+v", upper.Total)
@@ -163,10 +171,9 @@ func TestUsageRange_RecentFailuresAreOfTheChosenChain(t *testing.T) {
 	if all.Beyond != 900 {
 		t.Errorf("%d calls are counted only, want 900", all.Beyond)
 	}
-	if len(all.Recent) != 50 || all.Recent[0].RequestID != calls[0].RequestID.String() ||
-		all.Recent[0].DurationMS != 1_000 {
-		t.Errorf("%d calls are listed, the first %+v", len(all.Recent), all.Recent[0])
-	}
+	require.Len(t, all.Recent, 50)
+	expect.Equal(t, all.Recent[0].RequestID, calls[0].RequestID.String())
+	expect.Equal(t, all.Recent[0].DurationMS, 1_000)
 	of := explored(t, b, usage.ExploreUsageInput{Chain: "base_mainnet"})
 	if len(of.Recent) != 2 || of.Recent[1].RequestID != calls[30].RequestID.String() {
 		t.Errorf("of base_mainnet there are %+v", of.Recent)
@@ -206,10 +213,10 @@ func TestUsageTable_HasEveryWordAndNoFormula(t *testing.T) {
 		return name, tableRows(t, text)
 	}
 	name, rows := table(usage.ExploreUsageInput{Range: "30d"})
-	if name != "usage-30d-2026-11-22.csv" || len(rows) != 7 || rows[0][0] != "2026-11-02T00:00:00Z" ||
-		rows[0][9] != "50" {
-		t.Errorf("%s has %q", name, rows)
-	}
+	expect.Equal(t, name, "usage-30d-2026-11-22.csv")
+	require.Len(t, rows, 7)
+	expect.Equal(t, rows[0][0], "2026-11-02T00:00:00Z")
+	expect.Equal(t, rows[0][9], "50")
 	var requests, refusals int64
 	for _, row := range rows {
 		n, _ := strconv.ParseInt(row[9], 10, 64)
@@ -222,10 +229,12 @@ func TestUsageTable_HasEveryWordAndNoFormula(t *testing.T) {
 	if requests != 68 || refusals != 3 {
 		t.Errorf("%d requests, %d refused", requests, refusals)
 	}
-	if _, rows := table(usage.ExploreUsageInput{Range: "24h", KeyID: other}); len(rows) != 1 ||
-		rows[0][0] != "2026-11-22T12:00:00Z" || rows[0][12] != "2" || rows[0][7] != "eth_chainId" {
-		t.Errorf("of a key and a day it is %q", rows)
-	}
+	_, rows = table(usage.ExploreUsageInput{Range: "24h", KeyID: other})
+	in := expect.In(t, "of a key and a day")
+	require.Len(in, rows, 1)
+	expect.Equal(in, rows[0][0], "2026-11-22T12:00:00Z")
+	expect.Equal(in, rows[0][12], "2")
+	expect.Equal(in, rows[0][7], "eth_chainId")
 	if _, rows := table(usage.ExploreUsageInput{Chain: "base_mainnet"}); len(rows) != 3 {
 		t.Errorf("of a chain it is %q", rows)
 	}
@@ -233,7 +242,9 @@ func TestUsageTable_HasEveryWordAndNoFormula(t *testing.T) {
 		Account: b.AccountID,
 		Since:   servicetest.Noon.Add(-20 * 24 * time.Hour).Truncate(24 * time.Hour),
 	}
-	if lines, err := b.Store.UsageLines(b.Ctx, &w, false, 2); err != nil || len(lines) != 2 || lines[0].Requests != 50 {
-		t.Errorf("at most two lines are %+v, %v", lines, err)
-	}
+	lines, err := b.Store.UsageLines(b.Ctx, &w, false, 2)
+	in = expect.In(t, "at most two lines")
+	require.NoError(in, err)
+	require.Len(in, lines, 2)
+	expect.Equal(in, lines[0].Requests, 50)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/billing"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
@@ -122,37 +124,44 @@ func TestOwnScope_AdoptedKeySeesItsOwnUseInFull(t *testing.T) {
 	d, b, owner, _, adopted := openFamily(t)
 	month := servicetest.Must[usage.UsageReport](t)(d.UsageReport.Invoke(d.Ctx, adopted.Caller,
 		usage.UsageReportInput{}))
-	if month.Scope != "key" || month.TotalRequests != 6 || month.WeightedUnits != 5*plan.Unit ||
-		len(month.ByKey) != 1 || month.ByKey[0].KeyID != adopted.Key.String() || month.P50.Value == nil {
-		t.Errorf("its report is %+v", month)
-	}
+	expect.Equal(t, month.Scope, "key")
+	expect.Equal(t, month.TotalRequests, 6)
+	expect.Equal(t, month.WeightedUnits, 5*plan.Unit)
+	require.Len(t, month.ByKey, 1)
+	expect.Equal(t, month.ByKey[0].KeyID, adopted.Key.String())
+	expect.NotNil(t, month.P50.Value)
 	s, err := d.GetStatement.Invoke(d.Ctx, adopted.Caller, statements.StatementInput{})
-	if err != nil || s.Scope != "key" || s.Totals.Requests != 6 || s.Totals.Units != 5*plan.Unit || len(s.Keys) != 1 ||
-		len(s.Invoices) != 0 || s.Keys[0].Door != string(account.DoorAdopted) {
-		t.Errorf("its statement is %+v, %v", s, err)
-	}
+	require.Nil(t, err)
+	expect.Equal(t, s.Scope, "key")
+	expect.Equal(t, s.Totals.Requests, 6)
+	expect.Equal(t, s.Totals.Units, 5*plan.Unit)
+	require.Len(t, s.Keys, 1)
+	expect.Empty(t, s.Invoices)
+	expect.Equal(t, s.Keys[0].Door, string(account.DoorAdopted))
 	if list := servicetest.Must[statements.StatementList](t)(d.ListStatements.Invoke(d.Ctx, adopted.Caller,
 		operation.Nothing{})); list.Scope != "key" || len(list.Periods) == 0 {
 		t.Errorf("its periods are %+v", list)
 	}
 	can := d.Can(t, adopted.Caller)
-	if can.You.Scope != "key" || can.Volume != 5*plan.Unit || len(can.Budgets) != 0 ||
-		len(servicetest.AdviceOf(&can, "pack_expires")) != 0 {
-		t.Errorf("it can do %+v at %s units with %+v", can.You, can.Volume, can.Budgets)
-	}
+	in := expect.In(t, "it can do")
+	expect.Equal(in, can.You.Scope, "key")
+	expect.Equal(in, can.Volume, 5*plan.Unit)
+	expect.Empty(in, can.Budgets)
+	expect.Empty(in, servicetest.AdviceOf(&can, "pack_expires"))
 	// Its own cap is its budget. What is left of the plan and of packs is not shown.
 	limit := int64(1000)
 	servicetest.Must[keys.ConfiguredKey](t)(d.ConfigureKey.Invoke(d.Ctx, owner.Caller, keys.ConfigureKeyInput{
 		ID: adopted.Key.String(), MonthlyRequestCap: &limit,
 	}))
 	can = d.Can(t, adopted.Caller)
-	if len(can.Budgets) != 1 || can.Budgets[0].Kind != usage.BudgetKey || can.Budgets[0].Used != 5*plan.Unit {
-		t.Errorf("with a cap its budgets are %+v", can.Budgets)
-	}
-	if spend := servicetest.Stats(t, b, adopted.Caller, "spend", "7d").Summary.Spend; spend.Used != 5*plan.Unit ||
-		*spend.Limit != 1000*plan.Unit || spend.Packs != 0 {
-		t.Errorf("its spend is %+v", spend)
-	}
+	in = expect.In(t, "with a cap its budgets")
+	require.Len(in, can.Budgets, 1)
+	expect.Equal(in, can.Budgets[0].Kind, usage.BudgetKey)
+	expect.Equal(in, can.Budgets[0].Used, 5*plan.Unit)
+	spend := servicetest.Stats(t, b, adopted.Caller, "spend", "7d").Summary.Spend
+	expect.Equal(t, spend.Used, 5*plan.Unit)
+	expect.Equal(t, *spend.Limit, 1000*plan.Unit)
+	expect.Equal(t, spend.Packs, 0)
 	if way := servicetest.FenceNamed(t, &can, "key_cap").Ways["raise"]; way.Open || !strings.Contains(way.Do, "owner") {
 		t.Errorf("past its cap leads %+v", way)
 	}
@@ -233,8 +242,10 @@ func TestOwnScope_UnadoptedDoorKeySeesItsAccount(t *testing.T) {
 	report := servicetest.Must[usage.UsageReport](t)(o.UsageReport.Invoke(o.Ctx, servicetest.Holder(door.Key),
 		usage.UsageReportInput{Hours: 48}))
 	can := o.Can(t, servicetest.Holder(door.Key))
-	if report.Scope != "account" || report.TotalRequests != 4 || can.You.Scope != "account" ||
-		can.Volume != 4*plan.Unit || len(can.Budgets) != 1 || can.Budgets[0].Kind != usage.BudgetKeyDay {
-		t.Errorf("it is told %+v and %+v", report, can)
-	}
+	expect.Equal(t, report.Scope, "account")
+	expect.Equal(t, report.TotalRequests, 4)
+	expect.Equal(t, can.You.Scope, "account")
+	expect.Equal(t, can.Volume, 4*plan.Unit)
+	require.Len(t, can.Budgets, 1)
+	expect.Equal(t, can.Budgets[0].Kind, usage.BudgetKeyDay)
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
 	"github.com/chainaccess/gateway/service/usage"
@@ -57,26 +59,34 @@ func TestUsagePeriod_FromNoonHasNothingOfTheMorning(t *testing.T) {
 	for _, d := range shown.Days {
 		bars += d.Standard + d.Heavy + d.Other
 	}
-	if d := shown.Days[0]; d.Day != period || d.Requests != 7 || d.Standard != 5*plan.Unit || d.Refused != 2 {
-		t.Errorf("the first day is %+v", d)
-	}
-	if !shown.PeriodStart.Equal(began) || bars != 12*plan.Unit || shown.Used != bars {
-		t.Errorf("since %s the counter has %s and the bars add up to %s", shown.PeriodStart, shown.Used, bars)
-	}
+	d := shown.Days[0]
+	in := expect.In(t, "the first day")
+	expect.Equal(in, d.Day, period)
+	expect.Equal(in, d.Requests, 7)
+	expect.Equal(in, d.Standard, 5*plan.Unit)
+	expect.Equal(in, d.Refused, 2)
+	expect.True(t, shown.PeriodStart.Equal(began), shown.PeriodStart, began)
+	expect.Equal(t, bars, 12*plan.Unit)
+	expect.Equal(t, shown.Used, bars)
 	for _, in := range []usage.ExploreUsageInput{{}, {KeyID: b.KeyID.String()}, {Chain: "eth_mainnet"}} {
 		in.Range = "period"
 		got := explored(t, b, in)
-		if first := got.Steps[0]; first.Requests != 7 || first.Units != 5*plan.Unit || first.Refusals != 2 ||
-			first.P50.Value == nil {
-			t.Errorf("%+v: the first day is %+v", in, first)
-		}
-		if got.Total.Units != 12*plan.Unit || got.Total.Requests != 14 || got.Total.Refusals != 2 ||
-			got.ByKey[0].Requests != 14 || got.Reasons[0].Requests != 2 {
-			t.Errorf("%+v: in all %+v, by key %+v, refused %+v", in, got.Total, got.ByKey, got.Reasons)
-		}
-		if got.Latency[0].Calls != 7 || len(got.Recent) != 1 || got.Recent[0].RequestID != calls[1].RequestID.String() {
-			t.Errorf("%+v: timed %+v, refused last %+v", in, got.Latency, got.Recent)
-		}
+		first := got.Steps[0]
+		at := expect.In(t, "%+v: the first day", in)
+		expect.Equal(at, first.Requests, 7)
+		expect.Equal(at, first.Units, 5*plan.Unit)
+		expect.Equal(at, first.Refusals, 2)
+		expect.NotNil(at, first.P50.Value)
+		at = expect.In(t, "%+v: in all", in)
+		expect.Equal(at, got.Total.Units, 12*plan.Unit)
+		expect.Equal(at, got.Total.Requests, 14)
+		expect.Equal(at, got.Total.Refusals, 2)
+		expect.Equal(at, got.ByKey[0].Requests, 14)
+		expect.Equal(at, got.Reasons[0].Requests, 2)
+		at = expect.In(t, "%+v", in)
+		expect.Equal(at, got.Latency[0].Calls, 7)
+		require.Len(at, got.Recent, 1)
+		expect.Equal(at, got.Recent[0].RequestID, calls[1].RequestID.String())
 	}
 	if week := explored(t, b, usage.ExploreUsageInput{Range: "7d"}); week.Total.Units != 1012*plan.Unit ||
 		week.Total.Refusals != 92 {

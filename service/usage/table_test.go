@@ -1,12 +1,13 @@
 package usage_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
 	"github.com/chainaccess/gateway/service/operation"
 	"github.com/chainaccess/gateway/service/usage"
@@ -27,10 +28,11 @@ func TestUsageTable_HasAllItsLinesOrIsRefused(t *testing.T) {
 	}
 	b.Days(t, b.KeyID, most+1, most+1)
 	_, refusal := b.ExportUsage.Invoke(b.Ctx, b.Ann, usage.ExploreUsageInput{})
-	if refusal == nil || refusal.Reason != fault.FieldRefused || refusal.Data["most_rows"] != most ||
-		!strings.Contains(refusal.Message, "more than 1,200 rows") {
-		t.Errorf("one more is answered with %v", refusal)
-	}
+	in := expect.In(t, "one more")
+	require.NotNil(in, refusal)
+	expect.Equal(in, refusal.Reason, fault.FieldRefused)
+	expect.Equal[any](in, refusal.Data["most_rows"], most)
+	expect.Contains(in, refusal.Message, "more than 1,200 rows")
 	// The smaller range that the refusal suggests is accepted.
 	if _, refusal := b.ExportUsage.Invoke(b.Ctx, b.Ann, usage.ExploreUsageInput{
 		Chain: "base_mainnet",
@@ -67,10 +69,11 @@ func TestUsageTable_IsMadeOneAtATimePerAccount(t *testing.T) {
 	go export(b.Ann)
 	testkit.Eventually(t, 30*time.Second, waiting(1), "the first table waits for its lines")
 	_, refusal := b.ExportUsage.Invoke(b.Ctx, b.Ann, usage.ExploreUsageInput{Range: "30d"})
-	if refusal == nil || refusal.Reason != fault.RateWindow || refusal.RetryAfter <= 0 ||
-		!strings.Contains(refusal.Message, "one is made at a time") {
-		t.Errorf("a second table is answered with %v", refusal)
-	}
+	in := expect.In(t, "a second table")
+	require.NotNil(in, refusal)
+	expect.Equal(in, refusal.Reason, fault.RateWindow)
+	expect.Greater(in, refusal.RetryAfter, 0)
+	expect.Contains(in, refusal.Message, "one is made at a time")
 	go export(b.Eve) // of another account
 	testkit.Eventually(t, 30*time.Second, waiting(2), "another account's table waits for its lines, too")
 	if err := held.Commit(b.Ctx); err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/service/internal/servicetest"
 	"github.com/chainaccess/gateway/service/operation"
@@ -76,10 +78,12 @@ func TestUsageReport_AddsUpTheLastHours(t *testing.T) {
 	on := servicetest.Must[usage.UsageReport](t)(b.UsageReport.Invoke(b.Ctx, b.Ann, usage.UsageReportInput{
 		Chain: "base_mainnet",
 	}))
-	if on.TotalRequests != 5 || on.WeightedUnits != 0 || len(on.ByChain) != 1 || on.P50.Value != nil ||
-		on.Chain != "base_mainnet" {
-		t.Errorf("on base_mainnet it is %+v", on)
-	}
+	in := expect.In(t, "on base_mainnet")
+	expect.Equal(in, on.TotalRequests, 5)
+	expect.Equal(in, on.WeightedUnits, 0)
+	expect.Len(in, on.ByChain, 1)
+	expect.Nil(in, on.P50.Value)
+	expect.Equal(in, on.Chain, "base_mainnet")
 	if longer := servicetest.Must[usage.UsageReport](t)(b.UsageReport.Invoke(b.Ctx, b.Ann, usage.UsageReportInput{
 		Hours: 25,
 	})); longer.TotalRequests != 1010 {
@@ -102,10 +106,13 @@ func TestUsageReport_ListsEndWithTheRest(t *testing.T) {
 	methods := servicetest.Must[usage.UsageReport](t)(b.UsageReport.Invoke(b.Ctx, b.Key,
 		usage.UsageReportInput{})).ByMethod
 	last := methods[len(methods)-1]
-	if len(methods) != 21 || methods[0].Name != "eth_00" || methods[19].Name != "eth_19" || last.Name != "" ||
-		last.Rest != 3 || last.Requests != 80+79+78 || last.Units != (80+79+78)*plan.Unit {
-		t.Errorf("the methods are %+v", methods)
-	}
+	require.Len(t, methods, 21)
+	expect.Equal(t, methods[0].Name, "eth_00")
+	expect.Equal(t, methods[19].Name, "eth_19")
+	expect.Equal(t, last.Name, "")
+	expect.Equal(t, last.Rest, 3)
+	expect.Equal(t, last.Requests, 80+79+78)
+	expect.Equal(t, last.Units, (80+79+78)*plan.Unit)
 }
 
 func TestUsageReport_VolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
@@ -129,12 +136,17 @@ func TestUsageReport_VolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
 		v := servicetest.Must[usage.UsageVolume](t)(b.UsageVolume.Invoke(b.Ctx, b.Key,
 			usage.UsageVolumeInput{Window: window}))
 		last := v.Buckets[len(v.Buckets)-1]
-		if len(v.Buckets) != c.buckets || v.BucketSeconds != int64(c.seconds) || !v.Buckets[0].Start.Equal(c.first) ||
-			v.Buckets[0].Partial || v.Buckets[0].Requests != 0 ||
-			!last.Partial || last.Requests != 8 || last.Units != plan.Unit || last.CacheHits != 7 ||
-			v.Buckets[c.buckets-2] != (usage.VolumeBucket{Start: v.Buckets[c.buckets-2].Start}) {
-			t.Errorf("%q gives %+v", window, v)
-		}
+		in := expect.In(t, "%q", window)
+		require.Len(in, v.Buckets, c.buckets)
+		expect.Equal(in, v.BucketSeconds, int64(c.seconds))
+		expect.True(in, v.Buckets[0].Start.Equal(c.first), v.Buckets[0].Start, c.first)
+		expect.False(in, v.Buckets[0].Partial)
+		expect.Equal(in, v.Buckets[0].Requests, 0)
+		expect.True(in, last.Partial)
+		expect.Equal(in, last.Requests, 8)
+		expect.Equal(in, last.Units, plan.Unit)
+		expect.Equal(in, last.CacheHits, 7)
+		expect.Equal(in, v.Buckets[c.buckets-2], usage.VolumeBucket{Start: v.Buckets[c.buckets-2].Start})
 		for i := range v.Buckets {
 			if !v.Buckets[i].Start.Equal(c.first.Add(time.Duration(i*c.seconds) * time.Second)) {
 				t.Errorf("bucket %d of %q begins at %s", i, window, v.Buckets[i].Start)
@@ -171,16 +183,19 @@ func TestUsageReport_LatencyIsByChainAndBucket(t *testing.T) {
 		took(b.KeyID, "eth_mainnet", "ok", 10*time.Millisecond, 1),
 	})
 	s := servicetest.Stats(t, b, b.Key, "latency", "24h")
-	if len(s.Series) != 4 || len(s.Buckets) != 24 || s.BucketSeconds != 3600 {
-		t.Fatalf("it is %+v", s)
-	}
+	require.Len(t, s.Series, 4)
+	require.Len(t, s.Buckets, 24)
+	require.Equal(t, s.BucketSeconds, 3600)
 	eth := s.Series[2]
-	if s.Series[0].Chain != "base_mainnet" || eth.Name != "p50" || eth.Chain != "eth_mainnet" ||
-		s.Series[3].Name != "p95" || eth.Unit != "ms" || len(eth.Values) != 24 ||
-		servicetest.TextOf(t, eth.Values[0]) != "9.888" || servicetest.TextOf(t, eth.Values[1]) != "null" ||
-		servicetest.TextOf(t, eth.Values[23]) != "9.888" {
-		t.Errorf("the series are %s", servicetest.TextOf(t, s.Series))
-	}
+	expect.Equal(t, s.Series[0].Chain, "base_mainnet")
+	expect.Equal(t, eth.Name, "p50")
+	expect.Equal(t, eth.Chain, "eth_mainnet")
+	expect.Equal(t, s.Series[3].Name, "p95")
+	expect.Equal(t, eth.Unit, "ms")
+	require.Len(t, eth.Values, 24)
+	expect.Equal(t, servicetest.TextOf(t, eth.Values[0]), "9.888")
+	expect.Equal(t, servicetest.TextOf(t, eth.Values[1]), "null")
+	expect.Equal(t, servicetest.TextOf(t, eth.Values[23]), "9.888")
 	// Four of nine calls took 0 to 100 µs. The median, 4.5 calls, is a tenth into the slower
 	// bucket.
 	want := `{"latency":{"calls":9,"p50_ms":9.196,"p95_ms":10.596,"cache_p50_ms":0.05,"upstream_p50_ms":9.888,` +
@@ -218,29 +233,32 @@ func TestUsageReport_ErrorsNameMethodsReasonsAndNewestRequests(t *testing.T) {
 	s := servicetest.Stats(t, b, b.Key, "errors", "")
 	e := s.Summary.Errors
 	const refused = 20 + 19 + 18 + 17 + 16 + 15 + 14 + 13 + 12 + 11 + 10 + 9 + 2
-	if e.Requests != 60+refused || e.Failures != refused || servicetest.TextOf(t, e.Rate) != "0.745" || e.Truncated ||
-		len(e.Methods) != 13 || e.Methods[0] != (usage.FailedMethod{
-		Chain: "base_mainnet", Method: "eth_00", Requests: 20,
-	}) {
-		t.Errorf("the summary is %+v", e)
-	}
-	if len(e.Reasons) != 2 || e.Reasons[0].Reason != "rate_window" || e.Reasons[0].Code != -32005 ||
-		e.Reasons[0].Title == "" || e.Reasons[0].Requests != refused-2 || e.Reasons[1].Code != -32601 {
-		t.Errorf("the reasons are %+v", e.Reasons)
-	}
-	if len(e.Recent) != 20 || e.Recent[0].RequestID != calls[1].RequestID.String() || e.Recent[0].Code != -32005 ||
-		e.Recent[0].HTTPStatus != 429 ||
-		servicetest.TextOf(t, e.Recent[0].DurationMS) != "2.5" ||
-		e.Recent[19].RequestID != calls[20].RequestID.String() {
-		t.Errorf("the newest are %+v", e.Recent)
-	}
+	expect.Equal(t, e.Requests, 60+refused)
+	expect.Equal(t, e.Failures, refused)
+	expect.Equal(t, servicetest.TextOf(t, e.Rate), "0.745")
+	expect.False(t, e.Truncated)
+	require.Len(t, e.Methods, 13)
+	expect.Equal(t, e.Methods[0], usage.FailedMethod{Chain: "base_mainnet", Method: "eth_00", Requests: 20})
+	require.Len(t, e.Reasons, 2)
+	expect.Equal(t, e.Reasons[0].Reason, "rate_window")
+	expect.Equal(t, e.Reasons[0].Code, -32005)
+	expect.NotEqual(t, e.Reasons[0].Title, "")
+	expect.Equal(t, e.Reasons[0].Requests, refused-2)
+	expect.Equal(t, e.Reasons[1].Code, -32601)
+	require.Len(t, e.Recent, 20)
+	expect.Equal(t, e.Recent[0].RequestID, calls[1].RequestID.String())
+	expect.Equal(t, e.Recent[0].Code, -32005)
+	expect.Equal(t, e.Recent[0].HTTPStatus, 429)
+	expect.Equal(t, servicetest.TextOf(t, e.Recent[0].DurationMS), "2.5")
+	expect.Equal(t, e.Recent[19].RequestID, calls[20].RequestID.String())
 	rest := s.Series[len(s.Series)-1]
-	if len(s.Series) != 11 || s.Series[0].Method != "eth_00" || servicetest.TextOf(t, s.Series[0].Values[22]) != "20" ||
-		servicetest.TextOf(t, s.Series[0].Values[23]) != "0" ||
-		rest.Rest != 3 || servicetest.TextOf(t, rest.Values[22]) != "21" ||
-		servicetest.TextOf(t, rest.Values[0]) != "0" {
-		t.Errorf("the series are %s", servicetest.TextOf(t, s.Series))
-	}
+	require.Len(t, s.Series, 11)
+	expect.Equal(t, s.Series[0].Method, "eth_00")
+	expect.Equal(t, servicetest.TextOf(t, s.Series[0].Values[22]), "20")
+	expect.Equal(t, servicetest.TextOf(t, s.Series[0].Values[23]), "0")
+	expect.Equal(t, rest.Rest, 3)
+	expect.Equal(t, servicetest.TextOf(t, rest.Values[22]), "21")
+	expect.Equal(t, servicetest.TextOf(t, rest.Values[0]), "0")
 }
 
 func TestUsageReport_CacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
@@ -279,12 +297,11 @@ func TestUsageReport_CacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 	if got := servicetest.TextOf(t, s.Summary); got != want {
 		t.Errorf("the summary is\n%s, want\n%s", got, want)
 	}
-	if len(s.Series) != 3 || servicetest.TextOf(t, s.Series[0].Values[22]) != "3125000" ||
-		servicetest.TextOf(t, s.Series[1].Values[22]) != "1000005" ||
-		servicetest.TextOf(t, s.Series[2].Values[22]) != "0.757" ||
-		servicetest.TextOf(t, s.Series[2].Values[0]) != "null" {
-		t.Errorf("the series are %s", servicetest.TextOf(t, s.Series))
-	}
+	require.Len(t, s.Series, 3)
+	expect.Equal(t, servicetest.TextOf(t, s.Series[0].Values[22]), "3125000")
+	expect.Equal(t, servicetest.TextOf(t, s.Series[1].Values[22]), "1000005")
+	expect.Equal(t, servicetest.TextOf(t, s.Series[2].Values[22]), "0.757")
+	expect.Equal(t, servicetest.TextOf(t, s.Series[2].Values[0]), "null")
 }
 
 // The account's users and keys see all of it, an agent only its own, another account nothing.
@@ -331,23 +348,31 @@ func TestUsageReport_IsShownOnlyToItsOwners(t *testing.T) {
 		for _, bucket := range volume.Buckets {
 			charted += bucket.Requests
 		}
-		if string(report.Scope) != c.scope || report.TotalRequests != c.requests ||
-			int64(len(report.ByKey)) != c.keys || charted != c.requests {
-			t.Errorf("%s sees %+v and %d charted", name, report, charted)
-		}
-		if failed.Summary.Errors.Failures != c.failures || len(failed.Summary.Errors.Recent) != c.recent ||
-			slow.Summary.Latency.Calls != c.timed || cached.Summary.Cache.Misses != c.timed {
-			t.Errorf("%s sees %+v, %+v and %+v", name, failed.Summary.Errors, slow.Summary.Latency,
-				cached.Summary.Cache)
-		}
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, string(report.Scope), c.scope)
+		expect.Equal(in, report.TotalRequests, c.requests)
+		expect.Equal(in, int64(len(report.ByKey)), c.keys)
+		expect.Equal(in, charted, c.requests)
+		expect.Equal(in, failed.Summary.Errors.Failures, c.failures)
+		expect.Len(in, failed.Summary.Errors.Recent, c.recent)
+		expect.Equal(in, slow.Summary.Latency.Calls, c.timed)
+		expect.Equal(in, cached.Summary.Cache.Misses, c.timed)
 		// The account is younger than an hour, so the pace is that of an hour. The agent's key has
 		// no cap.
 		spend := spent.Summary.Spend
-		if name == "the agent" && (spend.Pace != 3*24*plan.Unit || spend.Used != 0 || spend.Limit != nil ||
-			spend.Risk != usage.LowRisk || spend.Then != "nothing") ||
-			name == "a user" && (spend.Pace != 43*24*plan.Unit || spend.Used != 43*plan.Unit ||
-				*spend.Limit != 1_000_000*plan.Unit || spend.Then != "refused") {
-			t.Errorf("%s is told of a spend of %+v", name, spend)
+		in = expect.In(t, "%s is told of a spend", name)
+		if name == "the agent" {
+			expect.Equal(in, spend.Pace, 3*24*plan.Unit)
+			expect.Equal(in, spend.Used, 0)
+			expect.Nil(in, spend.Limit)
+			expect.Equal(in, spend.Risk, usage.LowRisk)
+			expect.Equal(in, spend.Then, "nothing")
+		}
+		if name == "a user" {
+			expect.Equal(in, spend.Pace, 43*24*plan.Unit)
+			expect.Equal(in, spend.Used, 43*plan.Unit)
+			expect.Equal(in, *spend.Limit, 1_000_000*plan.Unit)
+			expect.Equal(in, spend.Then, "refused")
 		}
 		if name == "the agent" &&
 			strings.Contains(servicetest.TextOf(t, []any{report, volume, failed, slow, cached, spent}),
@@ -365,12 +390,14 @@ func TestUsageReport_EndedAllowanceIsAHighRisk(t *testing.T) {
 	b.Use(t, b.AccountID, b.KeyID, "", 1_000_000)
 	s := servicetest.Stats(t, b, b.Key, "spend", "24h")
 	spend, last := s.Summary.Spend, s.Series[0].Values[23]
-	if spend.Risk != usage.HighRisk || spend.ExhaustsAt == nil ||
-		spend.ExhaustsAt.After(time.Now().Add(time.Minute)) || spend.Used != *spend.Limit ||
-		spend.Pace != 24_000_000*plan.Unit || spend.Projected < spend.Used || s.Series[0].Name != "units" ||
-		servicetest.TextOf(t, last) != "1000000" {
-		t.Errorf("it is %+v, and now %s", spend, servicetest.TextOf(t, last))
-	}
+	expect.Equal(t, spend.Risk, usage.HighRisk)
+	require.NotNil(t, spend.ExhaustsAt)
+	expect.False(t, spend.ExhaustsAt.After(time.Now().Add(time.Minute)))
+	expect.Equal(t, spend.Used, *spend.Limit)
+	expect.Equal(t, spend.Pace, 24_000_000*plan.Unit)
+	expect.AtLeast(t, spend.Projected, spend.Used)
+	expect.Equal(t, s.Series[0].Name, "units")
+	expect.Equal(t, servicetest.TextOf(t, last), "1000000")
 	// A pack that is drawn next extends it while it lasts.
 	pack := accountdb.Pack{
 		Pack: account.Pack{
@@ -381,8 +408,9 @@ func TestUsageReport_EndedAllowanceIsAHighRisk(t *testing.T) {
 	if _, _, err := b.Limits.GrantPack(b.Ctx, pack, accountdb.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
-	if spend = servicetest.Stats(t, b, b.Ann, "spend", "24h").Summary.Spend; spend.Risk == usage.HighRisk ||
-		spend.ExhaustsAt != nil || spend.Packs != 1_000_000_000*plan.Unit {
-		t.Errorf("with a pack it is %+v", spend)
-	}
+	spend = servicetest.Stats(t, b, b.Ann, "spend", "24h").Summary.Spend
+	in := expect.In(t, "with a pack")
+	expect.NotEqual(in, spend.Risk, usage.HighRisk)
+	expect.Nil(in, spend.ExhaustsAt)
+	expect.Equal(in, spend.Packs, 1_000_000_000*plan.Unit)
 }
