@@ -75,10 +75,7 @@ type Envelope struct {
 	Subject   *meter.Subject
 	Chain     *upstream.Chain // nil if the path names none
 	Tier      plan.Tier
-	// AtHead has only upstreams asked that said that they have the head that the gateway stands
-	// for.
-	AtHead  bool
-	Network netip.Prefix // the client's, from netlimit.NetworkOf: bounds the records of its refused calls
+	Network   netip.Prefix // the client's, from netlimit.NetworkOf: bounds the records of its refused calls
 }
 
 // Reply is the outcome of one call. Exactly one of Result, Error and Fault is set; the bytes belong
@@ -114,8 +111,6 @@ type call struct {
 	envelope  *Envelope
 	started   time.Time
 	method    *chain.Method
-	measured  chain.Measured
-	heads     chain.Heads // that the gateway stands for
 	asked     upstream.Asked
 	bytes     int64
 	endFlight func() // of a streamed answer that others may have waited for; called when the answer is released
@@ -142,7 +137,7 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 	defer reply.contain(ctx)
 	c := &reply.call
 	c.bytes = int64(len(req.Params))
-	if refusal := r.classify(ctx, c, req); refusal != nil {
+	if refusal := r.classify(c, req); refusal != nil {
 		reply.refused(r.gate.Refuse(ctx, &c.Call, refusal))
 		return
 	}
@@ -184,17 +179,28 @@ const (
 )
 
 // classify finds the method and computes the call's weight from the request and the heads alone.
-func (r *Relay) classify(ctx context.Context, c *call, req jsonrpc.Request) *fault.Error {
+func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 	on := c.envelope.Chain
 	method, ok := on.Method(req.Method)
 	if !ok {
 		return on.Refuse(string(req.Method), r.Links)
 	}
 	c.method, c.Metered.Method, c.Metered.Class = method, method.Name, string(method.Class)
-	if refusal := r.measure(ctx, c, req.Params); refusal != nil {
+	heads, known := on.CorroboratedHeads()
+	if !known && (method.NeedsHead(req.Params) || headKind(method, req.Params) != upstream.NoHead) {
+		f := fault.New(fault.NoUpstream,
+			"The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.",
+			on.ID)
+		f.RetryAfter = retryNoHead
+		return f
+	}
+	weight, refusal := method.Weigh(req.Params, heads)
+	if refusal != nil {
+		if refusal.Reason == fault.RangeTooLarge {
+			return r.Links.On(refusal)
+		}
 		return refusal
 	}
-	weight := c.measured.Weight
 	c.Metered.Class, c.Metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
 	if c.Subject.Tier != "" { // the price of the tier includes its multiplier
 		c.Metered.Units = plan.Cost(weight.Units, plan.Balanced)
@@ -202,108 +208,29 @@ func (r *Relay) classify(ctx context.Context, c *call, req jsonrpc.Request) *fau
 	return nil
 }
 
-// measure reads what the call is about, at the heads that the gateway stands for. A call that
-// depends on them waits for what other processes have told, unless that is known.
-func (r *Relay) measure(ctx context.Context, c *call, params []byte) (refusal *fault.Error) {
-	on, method := c.envelope.Chain, c.method
-	heads, fresh := on.Told(c.started)
-	needs := c.envelope.AtHead || headKind(method, params) != upstream.NoHead
-	if heads.Latest > 0 {
-		if c.measured, refusal = method.Measure(params, &heads); refusal != nil {
-			return r.linked(refusal)
-		}
-		needs = needs || c.measured.Head || c.measured.Named > heads.Latest
-		if c.heads = heads; fresh || !needs {
-			return nil
-		}
-	}
-	if !fresh {
-		heads = on.FreshHeads(ctx, c.started)
-	}
-	if heads.Latest == 0 && (needs || method.NeedsHead(params)) {
-		f := fault.New(fault.NoUpstream,
-			"The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.",
-			on.ID)
-		f.RetryAfter = retryNoHead
-		return f
-	}
-	if c.measured, refusal = method.Measure(params, &heads); refusal != nil {
-		return r.linked(refusal)
-	}
-	c.heads = heads
-	return nil
-}
-
-// linked adds the operator's links to a range refusal.
-func (r *Relay) linked(refusal *fault.Error) *fault.Error {
-	if refusal.Reason == fault.RangeTooLarge {
-		return r.Links.On(refusal)
-	}
-	return refusal
-}
-
-// place says which block a read is about.
-func (c *call) place(ask *upstream.Request) {
-	told := c.heads.Latest
-	ask.Pins, ask.Block, ask.Null = c.measured.Pins, c.measured.Block, c.method.Null
-	if c.measured.Named > 0 || c.measured.Pins.Any() {
-		ask.Told = told // a block that is only meant, not named, is the node's choice
-	}
-	switch {
-	case c.method.Partial() && ask.Block <= told:
-		ask.Cover = ask.Block
-	case c.method.Near:
-		ask.Block, ask.Told = c.envelope.Chain.NearHead(told), 0
-	}
-	if c.envelope.AtHead {
-		ask.Cover = told
-	}
-}
-
-// readPlaced asks the upstreams that have the block of a read, and holds an answer about a block
-// that the gateway does not stand for yet.
-func (r *Relay) readPlaced(client context.Context, c *call, ask *upstream.Request, look *lookup,
-) (*upstream.Answer, *fault.Error) {
-	c.place(ask)
-	r.placeLogs(c, ask)
-	answer, failure := r.read(client, c, ask, look)
-	if block := c.shown(answer, look); block > c.heads.Latest {
-		c.envelope.Chain.Hold(r.bounded(client, c), ask.Asked.Upstream, block)
-	}
-	return answer, failure
-}
-
-// placeLogs says which range of logs a read is about. Its ends are numbers now, so that parts of it
-// can be asked for.
-func (r *Relay) placeLogs(c *call, ask *upstream.Request) {
-	if !c.method.Partial() || c.heads.Latest == 0 && c.method.NeedsHead(ask.Params) {
-		return
-	}
-	if ask.Pins.Any() {
-		ask.Params = ask.Pins.Append(make([]byte, 0, len(ask.Params)+pinnedBytes), ask.Params)
-		ask.Pins = chain.Pins{}
-	}
-	if span, ok := c.method.LogSpan(ask.Params, c.heads); ok {
-		ask.Logs, ask.Memory = &span, r.memory
-	}
-}
-
-const pinnedBytes = 64 // by which pinned parameters are longer
-
 const retryNoHead = 5 * time.Second
 
 // route asks the upstreams. Reads fail over; a write goes to exactly one upstream. When the service
 // fails to return an answer, the charge is refunded before the client is answered.
 func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request, look *lookup) {
 	c := &reply.call
-	ask := r.asking(c, req, look)
+	ask := &upstream.Request{
+		Method: req.Method, Params: req.Params, Supply: c.Supply, Tier: c.envelope.Tier, Links: r.Links,
+		MaxAnswer: r.MaxAnswer, Head: look.head(c.method, req.Params),
+		Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)), Heavy: c.Metered.Class == string(chain.Heavy),
+	}
+	if heads, known := c.envelope.Chain.CorroboratedHeads(); known || !c.method.NeedsHead(req.Params) {
+		if span, ok := c.method.LogSpan(req.Params, heads); ok {
+			ask.Logs, ask.Memory = &span, r.memory
+		}
+	}
 	asked := r.Now()
 	var answer *upstream.Answer
 	var failure *fault.Error
 	if c.method.Write {
 		answer, failure = r.submit(client, c, ask)
 	} else {
-		answer, failure = r.readPlaced(client, c, ask, look)
+		answer, failure = r.read(client, c, ask, look)
 	}
 	reply.Timing.Upstream = r.Now().Sub(asked)
 	reply.Timing.Route = asked.Sub(c.started) - reply.Timing.Gate
@@ -321,27 +248,6 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	}
 	reply.answer, reply.Result, reply.Error, reply.Rest = answer, answer.Result, answer.Error, answer.Rest
 	c.streamed = answer.Rest != nil
-}
-
-// asking returns what upstreams are asked.
-func (r *Relay) asking(c *call, req jsonrpc.Request, look *lookup) *upstream.Request {
-	return &upstream.Request{
-		Method: req.Method, Params: req.Params, Supply: c.Supply, Tier: c.envelope.Tier, Links: r.Links,
-		MaxAnswer: r.MaxAnswer, Head: look.head(c.method, req.Params),
-		Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)), Heavy: c.Metered.Class == string(chain.Heavy),
-	}
-}
-
-// shown returns the block that an answer shows to the client; zero for none. It knows that of a
-// block by its number, and of what the Final rule reads.
-func (c *call) shown(answer *upstream.Answer, look *lookup) uint64 {
-	switch {
-	case answer == nil || answer.Error != nil || string(answer.Result) == "null":
-		return 0
-	case c.method.Null == chain.NullNoBlock:
-		return c.measured.Named
-	}
-	return look.shown
 }
 
 func (reply *Reply) refused(f *fault.Error) {

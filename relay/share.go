@@ -20,7 +20,6 @@ type flightKey struct {
 	generation uint64
 	supply     plan.Supply
 	tier       plan.Tier
-	told       uint64 // the head that the gateway stands for: a null answer depends on it
 }
 
 // readResult is the outcome of a shared call. Its bytes are copies that nobody changes.
@@ -28,8 +27,7 @@ type readResult struct {
 	result, inBand []byte
 	failure        *fault.Error
 	upstream       string
-	shown          uint64 // as in lookup
-	alone          bool   // the answer streams to its leader: followers make calls of their own
+	alone          bool // the answer streams to its leader: followers make calls of their own
 }
 
 type flight = cache.Flight[flightKey, readResult]
@@ -39,13 +37,10 @@ type flight = cache.Flight[flightKey, readResult]
 func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 	l *lookup,
 ) (*upstream.Answer, *fault.Error) {
-	if l.rule == chain.Never || c.envelope.AtHead {
+	if l.rule == chain.Never {
 		return c.envelope.Chain.Read(r.bounded(client, c), ask)
 	}
-	key := flightKey{
-		short: l.short, final: l.final, generation: l.generation, supply: ask.Supply, tier: ask.Tier,
-		told: c.heads.Latest,
-	}
+	key := flightKey{short: l.short, final: l.final, generation: l.generation, supply: ask.Supply, tier: ask.Tier}
 	for again := true; ; again = false {
 		f, leads := r.flights.Join(key)
 		if leads {
@@ -61,7 +56,6 @@ func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 		case landed.failure != nil:
 			return nil, landed.failure
 		default:
-			l.shown = landed.shown
 			return &upstream.Answer{Result: landed.result, Error: landed.inBand}, nil
 		}
 	}
@@ -91,7 +85,6 @@ func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.R
 	}
 	if answer != nil && answer.Error == nil {
 		landed.result = r.answers.put(c.envelope.Chain, c.method, l, answer.Result)
-		landed.shown = l.shown
 	}
 	c.clientGone = failure == nil && clientLeft(client)
 	return answer, failure

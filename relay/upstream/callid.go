@@ -37,16 +37,12 @@ func (r *Request) body() []byte {
 	if params == nil {
 		params = []byte("[]")
 	}
-	b := make([]byte, 0, len(r.Method)+len(params)+96)
+	b := make([]byte, 0, len(r.Method)+len(params)+64)
 	b = appendID(append(b, idPrefix...))
 	b = append(b, methodPrefix...)
 	b = append(b, r.Method...)
 	b = append(b, `","params":`...)
-	if r.Pins.Any() {
-		b = r.Pins.Append(b, r.Params)
-	} else {
-		b = append(b, params...)
-	}
+	b = append(b, params...)
 	return append(b, '}')
 }
 

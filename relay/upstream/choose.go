@@ -19,7 +19,6 @@ type search struct {
 	list   []*Endpoint
 	write  bool
 	strict bool   // only usable upstreams that are not excluded
-	fresh  bool   // the freshest first, after an upstream lacked what was asked for
 	tried  uint64 // already asked: one bit per place in list
 	full   uint64 // at the operator's limit, one bit each
 }
@@ -114,19 +113,8 @@ type survey struct {
 	more            int  // how many others can be asked, besides the chosen one
 }
 
-// behindRank is the penalty of an upstream that does not have the block that a call is about. It
-// outweighs supply, and that the upstream is excluded outweighs it.
-const (
-	behindRank  = 100
-	supplyRanks = 4 // between the best and the worst
-)
-
 func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, kept *Endpoint) {
 	nanos, lag, supply, r := now.UnixNano(), c.toleratedLag(), supplyRank(s.r.Supply), s.r
-	var top uint64
-	if s.fresh {
-		top = c.heads.Wanted(Latest)
-	}
 	for i, e := range s.list {
 		if (s.tried|s.full)&(1<<i) != 0 || e.rank > supply || e.cordoned.Load() || (r.May != nil && !r.May(e.Name)) {
 			continue
@@ -151,12 +139,6 @@ func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, k
 			continue
 		}
 		rated := rated{i, rankFor(r.Tier, e.rank, s.tried != 0) + against(state, h), e.score(h, state, r, lag)}
-		if e.reported.Behind(max(r.Block, r.Cover)) > 0 {
-			rated.rank += behindRank
-		}
-		if s.fresh {
-			rated.rank += int(min(e.reported.Behind(top), behindRank-supplyRanks))
-		}
 		if rated.betterThan(found.best) {
 			found.best = rated
 		}
@@ -191,10 +173,10 @@ func (e *Endpoint) lacks(r *Request, s *UpstreamState) bool {
 func against(s *UpstreamState, h *healthSnapshot) int {
 	rank := 0
 	if !s.Usable {
-		rank += 10 * behindRank
+		rank += 10
 	}
 	if h.out {
-		rank += 10 * behindRank
+		rank += 10
 	}
 	return rank
 }

@@ -51,7 +51,7 @@ func TestHead_OneLiarNeitherMovesItNorExcludesAnHonestUpstream(t *testing.T) {
 func (n *network) holds(s Snapshot, liar, round int) {
 	n.Helper()
 	honest := trueHead(n.clock.Now())
-	before := n.chain.heads.Wanted(Latest)
+	before := n.chain.heads.known[Latest].Load()
 	n.chain.Apply(s)
 	head, _ := n.chain.Head()
 	switch {

@@ -19,7 +19,6 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/price"
-	"github.com/chainaccess/gateway/relay/upstream/internal/heads"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -45,7 +44,6 @@ type Endpoint struct {
 	unknown     rules.UnknownErrors
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 	cordoned    atomic.Bool                   // taken out of rotation by an operator
-	reported    heads.Seen                    // heads
 	metrics     *telemetry.Upstream           // set before the first call; nil counts nothing
 	tariff      *price.Tariff                 // nil for an upstream whose costs are not counted
 	spending    spending                      // set before the first call

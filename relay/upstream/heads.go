@@ -2,31 +2,27 @@ package upstream
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/relay/upstream/internal/heads"
 )
 
 // HeadKind is which of a chain's heads a call asks for.
-type HeadKind = heads.Kind
+type HeadKind uint8
 
-// The heads. EVM chains have Latest, and next to it Safe and Finalized. On Solana, Latest is the
-// default commitment, finalized.
+// The heads. EVM chains have only Latest. On Solana, Latest is the default commitment, finalized.
 const (
-	NoHead    = heads.None
-	Latest    = heads.Latest
-	Confirmed = heads.Confirmed
-	Processed = heads.Processed
+	NoHead HeadKind = iota
+	Latest
+	Confirmed
+	Processed
 )
 
-// chainHeads are a chain's heads as this process knows them. What clients are told never goes back,
-// unless the chain did.
-type chainHeads struct {
-	heads.Told
+// heads are a chain's heads as this process knows them. They never go back.
+type heads struct {
+	known [Processed + 1]atomic.Uint64 // by kind; zero before the first
 
 	// The last head from probes, with its time in unix nanoseconds: the base of the plausibility
 	// limit. Answers do not move it, or an upstream could raise the limit step by step.
@@ -35,53 +31,33 @@ type chainHeads struct {
 	blockTime atomic.Int64 // nanoseconds; zero before the first
 
 	safe, finalized atomic.Uint64 // from probes; zero if not known
-
-	floor     heads.Floor
-	refreshes atomic.Bool // whether upstreams are asked for the head while calls come
-	pace      heads.Pace
-	turn      atomic.Uint32
 }
 
-// measured takes over the heads of a round of probes.
-func (c *Chain) measured(s *Snapshot) {
-	h := &c.heads
+func (h *heads) measured(s *Snapshot, blockTime time.Duration) {
 	h.base.Store(s.Head)
 	h.baseAt.Store(s.MeasuredAt.UnixNano())
-	h.blockTime.Store(int64(c.blockTime(s)))
+	h.blockTime.Store(int64(blockTime))
 	h.safe.Store(s.Safe.at(s.MeasuredAt))
 	h.finalized.Store(s.Finalized.at(s.MeasuredAt))
-	h.Want(Latest, c.heldHead(s))
-	h.Want(heads.Safe, h.safe.Load())
-	h.Want(heads.Finalized, h.finalized.Load())
+	h.raise(Latest, s.Head)
 }
 
-// heldHead returns the head of a round of probes, or the highest that upstreams have now. Clients
-// were told more only if the chain went back: that is lowered after a minute in which all upstreams
-// that could answer agreed, and at least two did where there are as many.
-func (c *Chain) heldHead(s *Snapshot) uint64 {
-	var have []uint64
-	for i := range s.Upstreams {
-		u := &s.Upstreams[i]
-		if u.Head > 0 && u.ChainIDOK && (u.Reason == "" || u.Reason == ReasonLagging) {
-			have = append(have, u.Head)
+func (h *heads) raise(kind HeadKind, n uint64) uint64 {
+	for {
+		known := h.known[kind].Load()
+		if n <= known {
+			return known
+		}
+		if h.known[kind].CompareAndSwap(known, n) {
+			return n
 		}
 	}
-	if len(have) == 0 || len(have) < min(2, len(c.endpoints)) {
-		return s.Head
-	}
-	slices.Sort(have)
-	highest, vouched := have[len(have)-1], have[max(0, len(have)-2)]
-	told, _ := c.Head()
-	if c.heads.floor.Below(highest, told, s.MeasuredAt) {
-		c.heads.Fall(generationAt(s.MeasuredAt), vouched)
-	}
-	return min(s.Head, highest)
 }
 
-// Head returns the head that clients may be told now; it goes back only if the chain does. known is
-// false before the first snapshot that has a head.
+// Head returns the chain's head as this process knows it; it never goes back. known is false before
+// the first snapshot that has a head.
 func (c *Chain) Head() (head uint64, known bool) {
-	head = c.heads.Head(Latest, c.now())
+	head = c.heads.known[Latest].Load()
 	return head, head > 0
 }
 
@@ -121,22 +97,19 @@ func (c *Chain) CorroboratedHeads() (heads chain.Heads, known bool) {
 // is never lower than one returned before. ok is false if n is further ahead than the chain can
 // have come since the last measurement.
 func (c *Chain) ObserveHead(kind HeadKind, n uint64) (head uint64, ok bool) {
-	if ok = c.plausible(kind, n); ok {
-		c.heads.Want(kind, n)
-	}
-	return c.heads.Head(kind, c.now()), ok
-}
-
-func (c *Chain) plausible(kind HeadKind, n uint64) bool {
-	if n <= c.heads.Wanted(kind) {
-		return true
+	known := c.heads.known[kind].Load()
+	if n <= known {
+		return known, true
 	}
 	passed := time.Duration(c.now().UnixNano() - c.heads.baseAt.Load())
 	limit := c.heads.base.Load() + reach(passed, time.Duration(c.heads.blockTime.Load())) + c.slack
 	if kind != Latest {
 		limit += commitmentSlack
 	}
-	return n <= limit
+	if n > limit {
+		return known, false
+	}
+	return c.heads.raise(kind, n), true
 }
 
 const (
@@ -174,19 +147,14 @@ func (c *Chain) blockTime(last *Snapshot) time.Duration {
 var errImplausibleHead = errors.New("the upstream's head is not a number, or further ahead than the chain can be")
 
 // checkHead checks an upstream's answer about a head and returns the one for the client.
-func (c *Chain) checkHead(e *Endpoint, kind HeadKind, result []byte) ([]byte, error) {
+func (c *Chain) checkHead(kind HeadKind, result []byte) ([]byte, error) {
 	n, ok := parseHead(result)
-	if !ok || !c.plausible(kind, n) {
+	if !ok {
 		return nil, errImplausibleHead
 	}
-	now := c.now()
-	e.reported.Saw(kind, n, now)
-	if kind != Latest || !c.heads.refreshes.Load() || !c.corroborate(n) {
-		c.heads.Want(kind, n)
-	}
-	head := c.heads.Head(kind, now)
-	if head == 0 { // of a commitment of which nothing was told yet
-		head = n
+	head, ok := c.ObserveHead(kind, n)
+	if !ok {
+		return nil, errImplausibleHead
 	}
 	if head == n {
 		return result, nil
@@ -197,7 +165,7 @@ func (c *Chain) checkHead(e *Endpoint, kind HeadKind, result []byte) ([]byte, er
 // HeadResult returns a cached result about a head, or the newer head if one is known since.
 func (c *Chain) HeadResult(kind HeadKind, stored []byte) []byte {
 	if n, ok := parseHead(stored); ok {
-		if head := c.heads.Head(kind, c.now()); head > n {
+		if head := c.heads.known[kind].Load(); head > n {
 			return c.formatHead(head)
 		}
 	}
