@@ -1,3 +1,5 @@
+// Package service registers everything that the service offers besides relaying, as typed
+// operations. Each is defined once, in the package of its noun, and reachable over every transport.
 package service
 
 import (

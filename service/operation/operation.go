@@ -1,9 +1,9 @@
-// Package service defines everything that the service offers besides relaying, as typed operations.
-// Each is defined once and reachable over every transport. An operation declares who may use it,
-// its input and its output. Running it means: identify the caller, limit or meter, bind and check
-// the input, run, record. The package contains no rules of metering (metering/admission,
-// metering/meter, metering/limits) and no transport (api and its subpackages). A transport provides
-// a caller with raw arguments, and renders the result.
+// Package operation defines what an operation is and runs operations, for the packages of service
+// that each define those of a noun. An operation declares who may use it, its input and its output.
+// Running it means: identify the caller, limit or meter, bind and check the input, run, record. The
+// package contains no rules of metering (metering/admission, metering/meter, metering/limits) and
+// no transport (api and its subpackages). A transport provides a caller with raw arguments, and
+// renders the result.
 package operation
 
 import (
