@@ -22,6 +22,7 @@ type RecommendChainInput struct {
 	Prefer     string     `json:"prefer,omitempty" enum:"latency,uptime" default:"latency" doc:"latency: what answers quickest; uptime: what is most likely to answer"`
 }
 
+// Check validates the input and fills in defaults.
 func (in *RecommendChainInput) Check() *fault.Error {
 	for _, id := range in.Candidates {
 		if c, ok := chain.Lookup(string(id)); ok && in.Family != "" && c.Family.String() != in.Family {

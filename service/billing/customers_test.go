@@ -21,7 +21,7 @@ func TestPurchase_WorksAgainAfterTheCustomerWasDeleted(t *testing.T) {
 	old := *d.Status(t).Customer
 	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend,
 		&stripego.BackendConfig{
-			URL: new(d.Url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
+			URL: new(d.URL), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
 		})}
 	if _, err := there.Del(old, nil); err != nil {
 		t.Fatal(err)

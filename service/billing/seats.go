@@ -13,6 +13,7 @@ const seatsLast = 10 * time.Second
 // seatsWait bounds the wait for PostgreSQL.
 const seatsWait = 2 * time.Second
 
+// SeatsUnknown explains a founding offer whose seats cannot be counted.
 const SeatsUnknown = "How many seats of the founding offer are left cannot be read now, so it is shown as not on " +
 	"sale; ask again in a minute."
 

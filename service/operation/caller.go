@@ -291,12 +291,14 @@ const firstServerError = 500
 
 const retryMeter = 2 * time.Second
 
+// MeterUnavailable is the refusal when Redis does not answer. Nothing was done.
 func MeterUnavailable(err error) *fault.Error {
 	f := fault.New(fault.MeterUnreachable, "The meter did not answer, so nothing was done. Retry in a few seconds.")
 	f.RetryAfter = retryMeter
 	return f.Wrap(err)
 }
 
+// RetryRecord is how long a caller waits after PostgreSQL did not answer.
 const RetryRecord = time.Minute
 
 // RecordUnavailable is the refusal when PostgreSQL does not answer. Nothing was done.

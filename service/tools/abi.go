@@ -19,6 +19,7 @@ type ABIInput struct {
 	Address string   `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the contract's address, 0x and 40 hexadecimal digits, in one case or with the right checksum (EIP-55)" example:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`
 }
 
+// OnChain returns the chain that the input names.
 func (in *ABIInput) OnChain() chain.ID { return in.Chain }
 
 // Check normalizes the address.

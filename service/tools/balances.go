@@ -21,8 +21,10 @@ type BalancesInput struct {
 	Address string   `json:"address" minLength:"1" maxLength:"64" doc:"on an EVM chain 0x and 40 hexadecimal digits, in small letters, in capitals or with the capitals of EIP-55; on Solana 32 bytes in base58" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
 }
 
+// OnChain returns the chain that the input names.
 func (in *BalancesInput) OnChain() chain.ID { return in.Chain }
 
+// Check validates the input and fills in defaults.
 func (in *BalancesInput) Check() (refusal *fault.Error) {
 	in.Address, refusal = toolbox.ParseAddress(in.Chain, in.Address)
 	return refusal

@@ -25,6 +25,7 @@ type DecodeInput struct {
 // maxDecodeBody is the size of the longest data as JSON, in bytes.
 const maxDecodeBody = 320 << 10
 
+// OnChain returns the chain that the input names.
 func (in *DecodeInput) OnChain() chain.ID { return in.Chain }
 
 // Check normalizes address and data.

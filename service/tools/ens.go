@@ -21,6 +21,7 @@ type ResolveENSInput struct {
 	Name string `json:"name" minLength:"1" maxLength:"254" doc:"a name of ENS in ASCII: letters, digits, hyphens, $ and leading underscores in labels joined by dots; capitals make no difference" example:"vitalik.eth"`
 }
 
+// Check validates the input and fills in defaults.
 func (in *ResolveENSInput) Check() *fault.Error {
 	normal, err := ens.Normalize(in.Name)
 	if err != nil {
@@ -34,6 +35,7 @@ func (in *ResolveENSInput) Check() *fault.Error {
 	return nil
 }
 
+// OnChain returns the chain that the input names.
 func (in *ResolveENSInput) OnChain() chain.ID { return chain.EthMainnet }
 
 // ReverseENSInput is an address. check adds the checksum of EIP-55.
@@ -41,12 +43,14 @@ type ReverseENSInput struct {
 	Address string `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"0x and 40 hexadecimal digits, in one case or with the right checksum (EIP-55)" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
 }
 
+// Check validates the input and fills in defaults.
 func (in *ReverseENSInput) Check() *fault.Error {
 	address, refusal := checkedAddress("address", in.Address)
 	in.Address = address.Checksummed()
 	return refusal
 }
 
+// OnChain returns the chain that the input names.
 func (in *ReverseENSInput) OnChain() chain.ID { return chain.EthMainnet }
 
 // ensKept is how long ENS answers are cached, including that there is no record (docs/interface.md,

@@ -18,6 +18,7 @@ type GasInput struct {
 	Chain chain.ID `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos" doc:"one of the EVM chains. Solana has no gas: a transaction pays 5,000 lamports for each signature and a priority fee of its own choice, for which getRecentPrioritizationFees through /rpc/solana_mainnet shows what others paid" example:"eth_mainnet"`
 }
 
+// OnChain returns the chain that the input names.
 func (in *GasInput) OnChain() chain.ID { return in.Chain }
 
 func (h *handlers) getGas() *operation.Operation[GasInput, toolbox.Gas] {

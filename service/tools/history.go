@@ -19,8 +19,10 @@ type HistoryInput struct {
 	Cursor  string   `json:"cursor,omitempty" maxLength:"128" doc:"next_cursor of the page before, exactly as it came; none for the newest transfers"`
 }
 
+// OnChain returns the chain that the input names.
 func (in *HistoryInput) OnChain() chain.ID { return in.Chain }
 
+// Check validates the input and fills in defaults.
 func (in *HistoryInput) Check() (refusal *fault.Error) {
 	if in.Limit == 0 {
 		in.Limit = toolbox.UsualTransfers

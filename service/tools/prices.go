@@ -18,11 +18,13 @@ type PricesInput struct {
 	Symbols string `json:"symbols,omitempty" maxLength:"200" doc:"symbols separated by commas, of eth, btc, link, in any case and order; leave it out for all" example:"eth,btc"`
 }
 
+// Check validates the input and fills in defaults.
 func (in *PricesInput) Check() (refusal *fault.Error) {
 	in.Symbols, refusal = toolbox.ParseSymbols(in.Symbols)
 	return refusal
 }
 
+// OnChain returns the chain that the input names.
 func (in *PricesInput) OnChain() chain.ID { return chain.EthMainnet }
 
 func (h *handlers) getPrices() *operation.Operation[PricesInput, toolbox.Prices] {

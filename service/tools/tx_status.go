@@ -19,8 +19,10 @@ type TxStatusInput struct {
 	Hash  string   `json:"hash" minLength:"1" maxLength:"100" doc:"on an EVM chain the transaction's hash, 0x and 64 hexadecimal digits; on Solana its first signature, 64 bytes in base58" example:"0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"`
 }
 
+// OnChain returns the chain that the input names.
 func (in *TxStatusInput) OnChain() chain.ID { return in.Chain }
 
+// Check validates the input and fills in defaults.
 func (in *TxStatusInput) Check() (refusal *fault.Error) {
 	in.Hash, refusal = toolbox.ParseTxHash(in.Chain, in.Hash)
 	return refusal

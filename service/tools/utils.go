@@ -49,6 +49,7 @@ type ConvertInput struct {
 	made offline.Conversion
 }
 
+// Check validates the input and fills in defaults.
 func (in *ConvertInput) Check() (refusal *fault.Error) {
 	in.made, refusal = offline.Convert(in.Value, in.From, in.To)
 	return refusal
@@ -74,6 +75,7 @@ type SelectorInput struct {
 	made offline.Selector
 }
 
+// Check validates the input and fills in defaults.
 func (in *SelectorInput) Check() (refusal *fault.Error) {
 	in.made, refusal = offline.Select(in.Signature)
 	return refusal
@@ -100,6 +102,7 @@ type KeccakInput struct {
 	data []byte
 }
 
+// Check validates the input and fills in defaults.
 func (in *KeccakInput) Check() (refusal *fault.Error) {
 	in.data, refusal = in.Encoding.Decode("text", in.Text)
 	return refusal

@@ -25,8 +25,10 @@ type VerifySignatureInput struct {
 	signed *offline.Personal
 }
 
+// OnChain returns the chain that the input names.
 func (in *VerifySignatureInput) OnChain() chain.ID { return in.Chain }
 
+// Check validates the input and fills in defaults.
 func (in *VerifySignatureInput) Check() *fault.Error {
 	if in.Chain != "" && in.Address == "" {
 		return operation.RefuseField("chain",
@@ -69,8 +71,10 @@ type VerifySIWEInput struct {
 	signed *offline.SignIn
 }
 
+// OnChain returns the chain that the input names.
 func (in *VerifySIWEInput) OnChain() chain.ID { return in.Chain }
 
+// Check validates the input and fills in defaults.
 func (in *VerifySIWEInput) Check() (refusal *fault.Error) {
 	in.signed, refusal = offline.NewSignIn(in.Message, in.Signature)
 	return refusal

@@ -78,9 +78,9 @@ func TestReload_TakesNewUpstreamsWhileCallsAreServed(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":`+code+`}`)
 		return status == http.StatusNotFound && strings.Contains(answer, "-32600")
 	}, "the chain is not served any more")
-	if got := b.log.values("upstreams reloaded", "chains"); len(got) != 4 {
-		t.Errorf("the log tells of %d reloads, want two of each role", len(got))
-	}
+	testkit.Eventually(t, patience, func() bool {
+		return len(b.log.values("upstreams reloaded", "chains")) == 4
+	}, "the log tells of two reloads of each role")
 	if strings.Contains(b.log.String(), canary) {
 		t.Error("the log shows an upstream's address")
 	}

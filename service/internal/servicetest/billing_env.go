@@ -34,7 +34,7 @@ type BillingEnv struct {
 	*Env
 
 	Stripe    *stripe.Server
-	Url       string // address of the fake Stripe
+	URL       string // address of the fake Stripe
 	Way       *billing.Stripe
 	Owner     string // session cookie of ann, who owns the account
 	AccountID account.ID
@@ -66,7 +66,7 @@ func OpenBillingEnv(t *testing.T) *BillingEnv {
 	d.Stripe = server
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
-	d.Url = web.URL
+	d.URL = web.URL
 	d.Way, err = billing.New(billing.Options{SecretKey: stripe.DefaultSecretKey, APIURL: web.URL, Now: server.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func (d *BillingEnv) Dashboard(t *testing.T, method, path string, form url.Value
 },
 ) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(d.Ctx, method, d.Url+path, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(d.Ctx, method, d.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,10 +128,13 @@ func (o *Env) SQL(t *testing.T, statement string, args ...any) {
 // Days records one usage line of today for each number in a range, each with a method of its own.
 func (b *UsageEnv) Days(t *testing.T, key account.KeyID, from, to int) {
 	t.Helper()
-	b.SQL(t, `INSERT INTO usage_periods (account_id, period, requests, billable, hits, refused, refunded, units, plan_units, pack_units)
+	b.SQL(t, `INSERT INTO usage_periods (account_id, period, requests, billable, hits, refused, refunded, units, plan_units,
+			pack_units)
 		VALUES ($1, $2::date, 1, 1, 0, 0, 0, 1000, 1000, 0) ON CONFLICT DO NOTHING`, b.AccountID.UUID, b.Period)
-	b.SQL(t, `INSERT INTO usage_days (account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier, requests, units)
-		SELECT $1, $2::date, $3, $4::timestamptz, '', 'eth_mainnet', 'rpc', 'm' || n, 'standard', 'ok', 'plan', 'balanced', 1, 1000
+	b.SQL(t, `INSERT INTO usage_days (account_id, period, key_id, day, agent, chain, service, method, class, outcome, source,
+			tier, requests, units)
+		SELECT $1, $2::date, $3, $4::timestamptz, '', 'eth_mainnet', 'rpc', 'm' || n, 'standard', 'ok', 'plan',
+			'balanced', 1, 1000
 		FROM generate_series($5::integer, $6::integer) AS n`, b.AccountID.UUID, b.Period, key.UUID,
 		Noon.Truncate(24*time.Hour), from, to)
 }
