@@ -20,6 +20,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/price"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
+	"github.com/chainaccess/gateway/relay/upstream/internal/scrub"
 )
 
 // Endpoint is one upstream of one chain.
@@ -34,7 +35,7 @@ type Endpoint struct {
 	template    *http.Request
 	reads       reader
 	writes      *http.Transport
-	scrub       scrubber
+	scrub       scrub.Scrubber
 	health      health
 	limits      *limits // nil for no limits
 	lacking     unsupported
@@ -82,7 +83,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		Supply: plan.Supply(u.Supply),
 		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: newLimits(u),
 		writes: writeTransport(),
-		scrub:  newScrubber(address, u.Headers),
+		scrub:  scrub.New(address, u.Headers),
 		health: health{now: now}, lacking: unsupported{now: now},
 		logLimit: logLimit{declared: u.MaxLogBlocks},
 	}
@@ -145,7 +146,7 @@ func (e *Endpoint) safe(err error) error {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("upstream %s: %w", e.Name, context.Canceled)
 	}
-	return fmt.Errorf("upstream %s: %s", e.Name, e.scrub.text(withoutAddress(err, e.template.URL.Hostname())))
+	return fmt.Errorf("upstream %s: %s", e.Name, e.scrub.Text(scrub.WithoutAddress(err, e.template.URL.Hostname())))
 }
 
 // retryAfter parses the Retry-After of a throttling upstream, in seconds. Providers do not use

@@ -137,7 +137,7 @@ func (c *Chain) start(ctx context.Context, to choice, ask question, left int, re
 func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left int) (a attempted) {
 	defer func() {
 		if p := recover(); p != nil {
-			cause := to.scrub.text(fmt.Sprint(p))
+			cause := to.scrub.Text(fmt.Sprint(p))
 			c.panics.write(c.ID, to.Name, cause, debug.Stack())
 			a = attempted{
 				to: to.Endpoint, verdict: verdicts[rules.Broken],

@@ -1,12 +1,9 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"math/bits"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -366,114 +363,6 @@ func (l *logRead) whole(answer *Answer, p *logPart) (logrange.Part, *fault.Error
 		p.without, p.tried = append(slices.Clone(p.without), from), p.tried+1
 	}
 	return part, f, err
-}
-
-// body is an answer that is copied into memory. Its bytes count against MaxAnswer, and its memory
-// against Memory, until the call's answer is released.
-type body struct {
-	of    *logRead
-	bytes []byte
-	held  int
-}
-
-func (b *body) readAll(answer *Answer) (*fault.Error, error) {
-	if f := b.grow(len(answer.Result)); f != nil {
-		return f, nil
-	}
-	if f := b.count(len(answer.Result)); f != nil {
-		return f, nil
-	}
-	b.bytes = append(b.bytes, answer.Result...)
-	for answer.Rest != nil {
-		if len(b.bytes) == cap(b.bytes) {
-			if f := b.grow(max(len(b.bytes), peekBytes)); f != nil {
-				return f, nil
-			}
-		}
-		n, err := answer.Rest.Read(b.bytes[len(b.bytes):cap(b.bytes)])
-		b.bytes = b.bytes[:len(b.bytes)+n]
-		if f := b.count(n); f != nil {
-			return f, nil
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil, nil
-		case errors.Is(err, ErrTooLarge):
-			return b.of.tooManyBytes(), nil
-		case err != nil:
-			return nil, err
-		}
-	}
-	return nil, nil
-}
-
-// count refuses bytes beyond MaxAnswer.
-func (b *body) count(n int) *fault.Error {
-	if b.of.bytes.Add(int64(n)) > b.of.r.MaxAnswer {
-		return b.of.tooManyBytes()
-	}
-	return nil
-}
-
-// grow makes room for more bytes.
-func (b *body) grow(more int) *fault.Error {
-	if m := b.of.r.Memory; m != nil {
-		if !m.Take(more) {
-			f := fault.New(fault.UpstreamFailed,
-				"The gateway holds as many answers as it has memory for. Retry in a second, or ask for fewer blocks. "+
-					"Nothing was charged.")
-			f.RetryAfter = atLimit
-			return f
-		}
-		b.of.held.Add(int64(more))
-	}
-	b.held += more
-	b.bytes = append(make([]byte, 0, cap(b.bytes)+more), b.bytes...)
-	return nil
-}
-
-// drop returns the memory of an unusable answer.
-func (b *body) drop() {
-	b.of.bytes.Add(int64(-len(b.bytes)))
-	if m := b.of.r.Memory; m != nil {
-		m.Give(b.held)
-		b.of.held.Add(int64(-b.held))
-	}
-}
-
-func (l *logRead) giveBack() {
-	if held := l.held.Swap(0); l.r.Memory != nil && held > 0 {
-		l.r.Memory.Give(int(held))
-	}
-}
-
-// merged returns the answer of all parts, which streams if it is long. It holds the parts' memory
-// until it is released.
-func (l *logRead) merged(parts []logrange.Part) *Answer {
-	pieces := net.Buffers(logrange.Merge(parts))
-	first, n := 0, 0
-	for first < len(pieces) && n < peekBytes {
-		n += len(pieces[first])
-		first++
-	}
-	a := &Answer{Result: bytes.Join(pieces[:first], nil), body: &gathered{l}}
-	if first < len(pieces) {
-		rest := pieces[first:]
-		a.Rest = &rest
-	}
-	return a
-}
-
-// gathered is the body of a merged answer.
-type gathered struct{ of *logRead }
-
-// Read is never called: the answer is in memory.
-func (*gathered) Read([]byte) (int, error) { return 0, io.EOF }
-
-// Close returns the memory.
-func (g *gathered) Close() error {
-	g.of.giveBack()
-	return nil
 }
 
 func (l *logRead) tooManyBytes() *fault.Error {

@@ -302,7 +302,7 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64,
 		answer.Release()
 		return nil, v, retryAfter(resp.Header), statusError(e.Name, resp)
 	}
-	answer.Error = e.scrub.object(answer.Error)
+	answer.Error = e.scrub.Object(answer.Error)
 	switch {
 	case answer.nullID && v.passOn:
 		v = verdicts[rules.NullID]

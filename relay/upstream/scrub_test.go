@@ -1,9 +1,13 @@
 package upstream
 
 import (
-	"encoding/base64"
-	"encoding/json"
+	"bufio"
+	"crypto/tls"
 	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -13,149 +17,137 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-const (
-	pathCanary   = "canary+path/ABCDEF=="
-	queryCanary  = "canary&query 0123456"
-	userCanary   = "canaryuser"
-	passCanary   = "pw+1"
-	headerCanary = "canary<header>789"
-)
-
-func scrubbed(t *testing.T) scrubber {
+// resetting starts a server that reads a request and resets its connection.
+func resetting(t *testing.T) (port string) {
 	t.Helper()
-	address, err := url.Parse("https://" + url.QueryEscape(userCanary) + ":" + url.QueryEscape(passCanary) +
-		"@tenant-canary-1234.provider.example/v2/" + url.PathEscape(pathCanary) + "?apikey=" +
-		url.QueryEscape(queryCanary) + "&v=2")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newScrubber(address, map[string]string{"X-Api-Key": headerCanary, "Authorization": "Bearer token-canary-42"})
-}
-
-// leaks returns the secrets that can be read in text after decoding.
-func leaks(text string) []string {
-	var found []string
-	var decoded any
-	if json.Unmarshal([]byte(text), &decoded) == nil {
-		again, _ := json.Marshal(decoded)
-		text += string(again)
-	}
-	for range 3 {
-		if plain, err := url.QueryUnescape(strings.ReplaceAll(text, "+", "%2B")); err == nil {
-			text += plain
-		}
-	}
-	text = strings.NewReplacer(`\/`, "/", `\u0026`, "&", `\u003c`, "<", `\u003e`, ">", `\u002b`, "+", `\u003d`,
-		"=").Replace(text)
-	basic := base64.StdEncoding.EncodeToString([]byte(userCanary + ":" + passCanary))
-	for _, secret := range []string{
-		pathCanary, queryCanary, userCanary, passCanary, headerCanary, "token-canary-42", "tenant-canary-1234", basic,
-	} {
-		if strings.Contains(text, secret) {
-			found = append(found, secret)
-		}
-	}
-	return found
-}
-
-func TestScrub_CredentialsAreCutOutOfErrorsInEveryForm(t *testing.T) {
-	t.Parallel()
-	s := scrubbed(t)
-	for name, message := range map[string]string{
-		"plain path":     `bad key ` + pathCanary,
-		"escaped path":   `no route /v2/` + url.PathEscape(pathCanary),
-		"lower-case hex": `no route /v2/` + strings.ToLower(url.QueryEscape(pathCanary)),
-		"twice escaped":  `no route ` + url.QueryEscape(url.QueryEscape(pathCanary)),
-		"query":          `apikey=` + url.QueryEscape(queryCanary) + ` is over its limit`,
-		"plain query":    `key ` + queryCanary,
-		"user":           `user ` + userCanary,
-		"password":       `password ` + passCanary,
-		"header":         `header ` + headerCanary,
-		"bearer":         `token token-canary-42`,
-		"host":           `host tenant-canary-1234.provider.example`,
-		"label":          `tenant tenant-canary-1234`,
-		"basic": `Authorization: Basic ` +
-			base64.StdEncoding.EncodeToString([]byte(userCanary+":"+passCanary)),
-		"nothing": `execution reverted`,
-	} {
-		for form, object := range map[string]string{
-			"go": string(errorObject(-32000, message)),
-			"marshal": mustJSON(t, map[string]any{
-				"code": -32000, "message": message, "data": map[string]any{"url": message},
-			}),
-			"slashes": strings.ReplaceAll(mustJSON(t, map[string]any{"code": -32000, "message": message}), "/", `\/`),
-			"unicode": strings.NewReplacer("+", `\u002b`, "a",
-				`\u0061`).Replace(mustJSON(t, map[string]any{"code": -32000, "message": message})),
-		} {
-			if form == "unicode" {
-				object = strings.NewReplacer(`"mess\u0061ge"`, `"message"`, `"d\u0061t\u0061"`,
-					`"data"`).Replace(object)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
 			}
-			clean := string(s.object([]byte(object)))
-			var e struct{ Code int }
-			if err := json.Unmarshal([]byte(clean), &e); err != nil || e.Code != -32000 {
-				t.Errorf("%s/%s: %s is no error object any more (%v)", name, form, clean, err)
+			_, _ = http.ReadRequest(bufio.NewReader(c))
+			if tcp, ok := c.(*net.TCPConn); ok {
+				_ = tcp.SetLinger(0)
 			}
-			if found := leaks(clean); found != nil {
-				t.Errorf("%s/%s: %s shows %v", name, form, clean, found)
-			}
+			_ = c.Close()
 		}
-		if found := leaks(s.text(message)); found != nil {
-			t.Errorf("%s: the log would show %v", name, found)
-		}
-	}
-}
-
-func mustJSON(t *testing.T, v any) string {
-	t.Helper()
-	b, err := json.Marshal(v)
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-ended
+	})
+	_, port, err = net.SplitHostPort(l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(b)
+	return port
 }
 
-func TestScrub_ErrorsWithoutCredentialsPassByteForByte(t *testing.T) {
+func TestScrub_ErrorsOfReadsAndSubmissionsNameNoAddress(t *testing.T) {
 	t.Parallel()
-	s := scrubbed(t)
-	for _, object := range []string{
-		`{ "code":3, "message":"execution reverted", "data":"0x08c379a0" }`,
-		`{"code":-32000,"message":"50% of \"gas\" used: \u00e9 v2 \/ provider"}`,
-		`{"code":-32000,"message":"a+b=c & <d>"}`,
+	reset := resetting(t)
+	secure := httptest.NewTLSServer(nil)
+	t.Cleanup(secure.Close)
+	for name, address := range map[string]string{
+		"refused by name":        "http://localhost:1/v2",
+		"refused by name, TLS":   "https://localhost:1/v2",
+		"refused by IP":          "http://127.0.0.1:1/v2",
+		"refused by IPv6":        "http://[::1]:1/v2",
+		"reset by name":          "http://localhost:" + reset,
+		"reset by IP":            "http://127.0.0.1:" + reset,
+		"reset in the handshake": "https://127.0.0.1:" + reset,
+		"unknown certificate":    secure.URL,
+		"plain to TLS":           "http" + strings.TrimPrefix(secure.URL, "https"),
+		"no such host":           "http://no-such-host.invalid:4711",
 	} {
-		if got := string(s.object([]byte(object))); got != object {
-			t.Errorf("%s became %s", object, got)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, err := url.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+				{Name: "first", URL: address, Supply: "public"},
+			})
+			e := c.endpoints[0]
+			_, _, _, readErr := e.exchange(t.Context(), request("eth_call").body(), 1<<20, time.Now().Add(testTimeout))
+			_, _, submitErr := e.submit(deadline(t, testTimeout), request("eth_call").body())
+			for way, err := range map[string]error{"read": readErr, "submission": submitErr} {
+				if err == nil {
+					t.Fatalf("%s: no error", way)
+				}
+				for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+					for _, secret := range []string{"127.0.0.1", "localhost", "::1", "no-such-host", ":" + u.Port()} {
+						if strings.Contains(cause.Error(), secret) {
+							t.Errorf("%s: %q names %s", way, cause, secret)
+						}
+					}
+				}
+			}
+			if want := "upstream first: dial: connect: connection refused"; strings.HasPrefix(name, "refused") &&
+				name != "refused by IPv6" &&
+				(readErr.Error() != want || submitErr.Error() != want) {
+				t.Errorf("they say %q and %q", readErr, submitErr)
+			}
+		})
+	}
+}
+
+// Errors in the middle of an answer are logged too.
+func TestScrub_ResetStreamsNameNoAddress(t *testing.T) {
+	t.Parallel()
+	cut := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, out, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = out.WriteString("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" +
+			`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 2*peekBytes))
+		_ = out.Flush()
+		under := conn
+		if secure, ok := conn.(*tls.Conn); ok {
+			under = secure.NetConn()
+		}
+		if tcp, ok := under.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = under.Close()
+	})
+	plain, secure := httptest.NewServer(cut), httptest.NewTLSServer(cut)
+	t.Cleanup(plain.Close)
+	t.Cleanup(secure.Close)
+	for _, server := range []*httptest.Server{plain, secure} {
+		_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+			{Name: "first", URL: server.URL, Supply: "public"},
+		})
+		reads := c.endpoints[0].reads
+		if n, ok := reads.(*negotiated); ok {
+			n.TLSClientConfig = trusting(server)
+		}
+		resp, err := reads.Do(t.Context(), []byte(`{}`), time.Now().Add(testTimeout))
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+		if err == nil || strings.Contains(err.Error(), "127.0.0.1") {
+			t.Errorf("%s: the error is %v", server.URL, err)
 		}
 	}
-	if s.object(nil) != nil {
-		t.Error("no error became one")
-	}
 }
 
-func TestScrub_WordsOfAnAddressAreNoSecrets(t *testing.T) {
-	t.Parallel()
-	address, _ := url.Parse("https://rpc.example.org/v2/execution/eth?v=1")
-	s := newScrubber(address, nil)
-	const object = `{"code":3,"message":"execution reverted: v2 eth"}`
-	if got := string(s.object([]byte(object))); got != object {
-		t.Errorf("it became %s", got)
-	}
-}
-
-func TestScrub_NumericSecretLeavesValidJSON(t *testing.T) {
-	t.Parallel()
-	address, _ := url.Parse("https://rpc.example.org/v2/12345678")
-	s := newScrubber(address, nil)
-	got := s.object([]byte(`{"code":-32000,"message":"x","data":12345678}`))
-	if !json.Valid(got) || strings.Contains(string(got), "12345678") || !strings.Contains(string(got), "-32000") {
-		t.Errorf("it became %s", got)
-	}
-}
+const pathCanary = "canary+path/ABCDEF=="
 
 func TestScrub_TransportErrorsDoNotNameTheAddress(t *testing.T) {
 	t.Parallel()
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{
-		Name: "up-0", URL: "http://" + userCanary + ":secretpass@no-such-host-canary-99.invalid/" +
+		Name: "up-0", URL: "http://" + "canaryuser" + ":secretpass@no-such-host-canary-99.invalid/" +
 			url.PathEscape(pathCanary), Supply: "public",
 	}})
 	e := c.endpoints[0]

@@ -60,7 +60,7 @@ func (c *Chain) submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		}
 		switch fate {
 		case taken:
-			answer.Error = to.scrub.object(answer.Error)
+			answer.Error = to.scrub.Object(answer.Error)
 			return answer, nil
 		case declined:
 			return nil, fault.New(fault.UpstreamFailed,

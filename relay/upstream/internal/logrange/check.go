@@ -256,8 +256,8 @@ func (c *Checker) log() error {
 	return nil
 }
 
-// change checks a log of another block than the last one. Logs come in the order of their blocks,
-// so that a block that comes again is rare; maxSeen bounds what is remembered for it.
+// change checks a log of another block than the last one. Logs normally come in the order of their
+// blocks; to recognize a block that returns, it remembers up to maxSeen of them.
 func (c *Checker) change(n uint64, hash []byte) error {
 	if c.seen == nil {
 		c.seen = make(map[uint64]string)

@@ -1,4 +1,4 @@
-package upstream
+package scrub
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ func FuzzNoCredentialPassesScrubbing(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := newScrubber(address, map[string]string{"Authorization": "Bearer " + canary})
+	s := New(address, map[string]string{"Authorization": "Bearer " + canary})
 	f.Fuzz(func(t *testing.T, how uint8, before, after string, asData bool) {
 		written := writings[int(how)%len(writings)](canary)
 		member := "message"
@@ -43,13 +43,13 @@ func FuzzNoCredentialPassesScrubbing(f *testing.F) {
 			member = "data"
 		}
 		object := []byte(fmt.Sprintf(`{"code":-32000,%q:"%s%s%s"}`, member, before, written, after))
-		if clean := s.text(string(object)); strings.Contains(string(fold.Lower([]byte(clean))), canary) {
+		if clean := s.Text(string(object)); strings.Contains(string(fold.Lower([]byte(clean))), canary) {
 			t.Errorf("%s is logged as %s", object, clean)
 		}
 		if !json.Valid(object) {
 			return // such an error is rejected before
 		}
-		clean := s.object(object)
+		clean := s.Object(object)
 		if strings.Contains(string(fold.Lower(clean)), canary) || !json.Valid(clean) {
 			t.Errorf("%s became %s", object, clean)
 		}

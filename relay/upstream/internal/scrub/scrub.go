@@ -1,4 +1,5 @@
-package upstream
+// Package scrub removes upstreams' credentials and addresses from texts that may leave the process.
+package scrub
 
 import (
 	"bytes"
@@ -12,9 +13,9 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream/internal/fold"
 )
 
-// scrubber removes an upstream's credentials from text that may reach a client, a log or a workflow
+// Scrubber removes an upstream's credentials from text that may reach a client, a log or a workflow
 // history.
-type scrubber struct {
+type Scrubber struct {
 	secrets [][]byte // longest first, raw and as URLs and JSON escape them
 	folded  [][]byte // the same without escapes, to find other spellings
 }
@@ -31,9 +32,9 @@ var commonWords = []string{
 	"ethereum", "arbitrum", "optimism", "execution", "solana-mainnet", "blockchain", "mainnet-beta",
 }
 
-// newScrubber collects what may be secret: the address, its host, user and password (also as Basic
-// authorization), long path segments, query values, and header values.
-func newScrubber(address *url.URL, headers map[string]string) scrubber {
+// New returns a scrubber of what may be secret: the address, its host, user and password (also as
+// Basic authorization), long path segments, query values, and header values.
+func New(address *url.URL, headers map[string]string) Scrubber {
 	found := make(map[string]bool)
 	add := func(least int, texts ...string) {
 		for _, s := range texts {
@@ -84,8 +85,8 @@ func forms(s string) []string {
 	}
 }
 
-func scrubberOf(found map[string]bool) scrubber {
-	var s scrubber
+func scrubberOf(found map[string]bool) Scrubber {
+	var s Scrubber
 	for text := range found {
 		s.secrets = append(s.secrets, []byte(text))
 		s.folded = append(s.folded, fold.Lower([]byte(text)))
@@ -102,9 +103,9 @@ func scrubberOf(found map[string]bool) scrubber {
 	return s
 }
 
-// object returns a JSON-RPC error object without secrets; b itself if it has none. If a secret
+// Object returns a JSON-RPC error object without secrets; b itself if it has none. If a secret
 // cannot be cut out, only the code is left.
-func (s scrubber) object(b []byte) []byte {
+func (s Scrubber) Object(b []byte) []byte {
 	clean, changed := s.replace(b)
 	if !s.shows(clean) && (!changed || json.Valid(clean)) {
 		return clean
@@ -116,8 +117,8 @@ func (s scrubber) object(b []byte) []byte {
 	return []byte(`{"code":` + strconv.Itoa(e.Code) + `,"message":"` + redacted + `"}`)
 }
 
-// text returns a text for the log without secrets.
-func (s scrubber) text(t string) string {
+// Text returns a text for the log without secrets.
+func (s Scrubber) Text(t string) string {
 	clean, _ := s.replace([]byte(t))
 	if s.shows(clean) {
 		return redacted
@@ -125,7 +126,7 @@ func (s scrubber) text(t string) string {
 	return string(clean)
 }
 
-func (s scrubber) replace(b []byte) (clean []byte, changed bool) {
+func (s Scrubber) replace(b []byte) (clean []byte, changed bool) {
 	for _, secret := range s.secrets {
 		if bytes.Contains(b, secret) {
 			b, changed = bytes.ReplaceAll(b, secret, []byte(redacted)), true
@@ -135,7 +136,7 @@ func (s scrubber) replace(b []byte) (clean []byte, changed bool) {
 }
 
 // shows reports whether a secret is readable once escapes are removed.
-func (s scrubber) shows(b []byte) bool {
+func (s Scrubber) shows(b []byte) bool {
 	if !bytes.ContainsAny(b, `\%`) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package upstream
+package scrub
 
 import (
 	"crypto/x509"
@@ -16,14 +16,14 @@ var addressLike = regexp.MustCompile(`\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%\w+)?\](:
 	`\b[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}\b|` +
 	`\b[\w-]+(\.[\w-]+)*\.?:\d{1,5}\b`)
 
-// withoutAddress returns the text of an error without addresses: neither the configured host, nor
+// WithoutAddress returns the text of an error without addresses: neither the configured host, nor
 // what it resolved to, nor the addresses of this machine and its name server.
-func withoutAddress(err error, host string) string {
+func WithoutAddress(err error, host string) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return lookupFailure(dns)
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
-		return op.Op + ": " + withoutAddress(op.Err, host)
+		return op.Op + ": " + WithoutAddress(op.Err, host)
 	}
 	if addr, ok := errors.AsType[*net.AddrError](err); ok {
 		return addr.Err
@@ -35,7 +35,7 @@ func withoutAddress(err error, host string) string {
 		return text
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok && wrapped.Err != nil {
-		return withoutAddress(wrapped.Err, host)
+		return WithoutAddress(wrapped.Err, host)
 	}
 	text := addressLike.ReplaceAllString(err.Error(), redacted)
 	if host != "" {
