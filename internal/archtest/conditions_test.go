@@ -12,7 +12,7 @@ import (
 // maxJoinedFacts bounds the conditions of tests that join three facts or more: a failure of such a
 // condition does not say which fact is wrong. Some facts cannot be asserted alone, for example
 // where a goroutine cannot end the test. The bound may only be lowered.
-const maxJoinedFacts = 121
+const maxJoinedFacts = 36
 
 func TestConditions_OfTestsHoldOneFact(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -26,9 +28,10 @@ func TestCallID_IsANumberThatEveryClientKeeps(t *testing.T) {
 		body := r.body()
 		id := string(idOf(body))
 		n, err := strconv.ParseUint(id, 10, 64)
-		if err != nil || len(id) != idDigits || n >= 1<<53 || seen[id] {
-			t.Fatalf("the id is %s", id)
-		}
+		require.NoError(t, err)
+		require.Len(t, id, idDigits)
+		require.Less(t, n, 1<<53)
+		require.False(t, seen[id])
 		seen[id] = true
 		if want := `{"jsonrpc":"2.0","id":` + id + `,"method":"eth_call","params":[]}`; string(body) != want ||
 			!json.Valid(body) {
@@ -196,9 +199,11 @@ func TestAnotherID_LeavesTheOutcomeOfASubmissionUnknown(t *testing.T) {
 		c, first, second := twoUpstreams(t)
 		first.Default(testkit.Raw(http.StatusOK, "application/json", body))
 		_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
-		if f == nil || f.Reason != fault.OutcomeUnknown || first.Total() != 1 || second.Total() != 0 {
-			t.Errorf("%s: %v after %d and %d requests", name, f, first.Total(), second.Total())
-		}
+		in := expect.In(t, "%s", name)
+		require.NotNil(in, f)
+		expect.Equal(in, f.Reason, fault.OutcomeUnknown)
+		expect.Equal(in, first.Total(), 1)
+		expect.Equal(in, second.Total(), 0)
 		if c.endpoints[0].health.inARow != 1 {
 			t.Errorf("%s: the upstream was not blamed", name)
 		}
@@ -212,10 +217,9 @@ func TestRenumbered_ChangesNothingButTheID(t *testing.T) {
 	body := r.body()
 	kept := bytes.Clone(body)
 	again := renumbered(body)
-	if !bytes.Equal(body, kept) || bytes.Equal(idOf(again), idOf(body)) ||
-		!bytes.Equal(bytes.Replace(again, idOf(again), idOf(body), 1), body) {
-		t.Errorf("%s became %s", kept, again)
-	}
+	expect.EqualSlices(t, body, kept)
+	expect.False(t, bytes.Equal(idOf(again), idOf(body)))
+	expect.EqualSlices(t, bytes.Replace(again, idOf(again), idOf(body), 1), body)
 }
 
 // longAnswer returns an answer whose id comes last, after more than peekBytes.

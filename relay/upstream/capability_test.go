@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -129,9 +131,10 @@ func TestCapability_DepthOfStateIsMeasured(t *testing.T) {
 	s := n.round().Upstreams[0]
 	archive, known := s.Capable(chain.Archive, n.clock.Now())
 	recent, knownToo := s.Capable(recentState, n.clock.Now())
-	if archive || !recent || !known || !knownToo {
-		t.Errorf("archive %v (%v), newest 128 %v (%v)", archive, known, recent, knownToo)
-	}
+	expect.False(t, archive)
+	require.True(t, recent)
+	require.True(t, known)
+	expect.True(t, knownToo)
 }
 
 func TestCapability_SolanaHistoryIsCompleteOnlyFromTheFirstEpoch(t *testing.T) {

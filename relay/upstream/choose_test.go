@@ -8,6 +8,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
@@ -133,10 +135,10 @@ func TestChoose_ExcludedUpstreamsAreUsedWhenAllAre(t *testing.T) {
 	}
 	c.endpoints[1].health.fail(minSamples)
 	first := c.choice(plan.Public, plan.Balanced, 0)
-	if second := c.choice(plan.Public, plan.Balanced, 1<<place(c, first)); first == "none" || second == "none" ||
-		first == second {
-		t.Errorf("chose %s and %s: when everyone is excluded, everyone is to be used", first, second)
-	}
+	second := c.choice(plan.Public, plan.Balanced, 1<<place(c, first))
+	expect.NotEqual(t, first, "none")
+	expect.NotEqual(t, second, "none")
+	expect.NotEqual(t, first, second)
 	clock.Advance(firstExclusion)
 	for _, e := range c.endpoints {
 		e.health.succeed(successesToReturn)
@@ -361,9 +363,10 @@ func TestChoose_UpstreamOnTrialGetsOneCheapReadAtATime(t *testing.T) {
 		}
 	}
 	trial := take(plain)
-	if trial.Name != "public-0" || !trial.trial || trial.more != 1 {
-		t.Fatalf("the first read went to %s, with %d to ask after it", trial.Name, trial.more)
-	}
+	in := expect.In(t, "the first read went")
+	require.Equal(in, trial.Name, "public-0")
+	require.True(in, trial.trial)
+	require.Equal(in, trial.more, 1)
 	if to := take(plain); to.Name != "public-1" || to.trial {
 		t.Error("while one trial is under way there must be no other")
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
@@ -98,8 +99,8 @@ func TestExpectation_FollowsSupplyAndTier(t *testing.T) {
 		c.endpoints[0].observe(observation{verdict: verdicts[rules.Answer], took: 30 * time.Millisecond})
 	}
 	now = now.Add(staleAfter)
-	if got, _ := c.Expect(call, plan.Public, plan.Balanced); !got.FromCalls || got.Latency < 26*time.Millisecond ||
-		got.Latency > 34*time.Millisecond {
-		t.Errorf("after calls of 30 ms it meets %+v", got)
-	}
+	got, _ := c.Expect(call, plan.Public, plan.Balanced)
+	in := expect.In(t, "after calls of 30 ms it meets")
+	expect.True(in, got.FromCalls)
+	expect.Between(in, got.Latency, 26*time.Millisecond, 34*time.Millisecond)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -136,9 +138,11 @@ func TestHead_UpstreamOfAnotherChainHasNoSay(t *testing.T) {
 		for round := range 8 {
 			s := n.round()
 			n.chain.Apply(s)
-			if u := s.Upstreams[0]; u.Usable || u.ChainIDOK || u.Reason != ReasonWrongChain {
-				t.Fatalf("of %d, round %d: it is %+v", nodes, round, u)
-			}
+			u := s.Upstreams[0]
+			in := expect.In(t, "of %d, round %d", nodes, round)
+			require.False(in, u.Usable)
+			require.False(in, u.ChainIDOK)
+			require.Equal(in, u.Reason, ReasonWrongChain)
 			if head, known := n.chain.Head(); known != (nodes > 1) || (known && head != trueHead(n.clock.Now())) {
 				t.Fatalf("of %d, round %d: head %d (%v)", nodes, round, head, known)
 			}
@@ -160,11 +164,10 @@ func TestHead_WithoutMemoryBlockTimesTellWhoLies(t *testing.T) {
 			n := newNetwork(t, 2)
 			n.nodes[liar].set(func(u *node) { u.lead = lead })
 			s := n.round()
-			if s.Head != trueHead(n.clock.Now()) || !s.Upstreams[1-liar].Usable || s.Upstreams[liar].Usable {
-				//nolint:gosec // small
-				t.Errorf("off by %d: head is %d off, upstreams %+v", lead, int64(s.Head)-int64(trueHead(n.clock.Now())),
-					s.Upstreams)
-			}
+			in := expect.In(t, "off by %d", lead)
+			expect.Equal(in, s.Head, trueHead(n.clock.Now()))
+			expect.True(in, s.Upstreams[1-liar].Usable)
+			expect.False(in, s.Upstreams[liar].Usable)
 		}
 	}
 }
@@ -178,9 +181,10 @@ func TestHead_WithoutMemoryAndWithInventedBlocksNobodyIsExcluded(t *testing.T) {
 		n.nodes[0].set(func(u *node) { u.lead, u.forges = lead, true })
 		for range 3 {
 			s := n.round()
-			if s.Head > trueHead(n.clock.Now()) || !s.Upstreams[0].Usable && lead < 0 || !s.Upstreams[1].Usable {
-				t.Errorf("off by %d: head %d, upstreams %+v", lead, s.Head, s.Upstreams)
-			}
+			in := expect.In(t, "off by %d", lead)
+			expect.AtMost(in, s.Head, trueHead(n.clock.Now()))
+			expect.False(in, !s.Upstreams[0].Usable && lead < 0)
+			expect.True(in, s.Upstreams[1].Usable)
 		}
 	}
 }
@@ -210,9 +214,10 @@ func TestHead_TwoThatAgreeAreBelievedHoweverFarTheChainCame(t *testing.T) {
 	for _, u := range n.nodes {
 		u.set(func(u *node) { u.lead = 5000 }) // the chain halted and caught up
 	}
-	if s := n.round(); s.Head != trueHead(n.clock.Now())+5000 || !s.Upstreams[0].Usable || !s.Upstreams[1].Usable {
-		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
-	}
+	s := n.round()
+	expect.Equal(t, s.Head, trueHead(n.clock.Now())+5000)
+	expect.True(t, s.Upstreams[0].Usable)
+	expect.True(t, s.Upstreams[1].Usable)
 }
 
 func TestHead_OneUpstreamCannotLeadItAwayStepByStep(t *testing.T) {
@@ -259,10 +264,10 @@ func TestHead_ChainFasterThanTheCatalogIsBelieved(t *testing.T) {
 			for round := range 20 {
 				s := n.round()
 				n.chain.Apply(s)
-				if s.Head != n.nodes[0].claims() || !s.HeadKnown || !s.Upstreams[0].Usable {
-					t.Fatalf("%d nodes, blocks of %s, round %d: head %d of %d, %q", nodes, every, round, s.Head,
-						n.nodes[0].claims(), s.Upstreams[0].Reason)
-				}
+				in := expect.In(t, "%d nodes, blocks of %s, round %d", nodes, every, round)
+				require.Equal(in, s.Head, n.nodes[0].claims())
+				require.True(in, s.HeadKnown)
+				require.True(in, s.Upstreams[0].Usable)
 			}
 			// a single upstream is believed for twice the pace
 			if seen := n.chain.blockTime(&n.last); seen < every || seen > 2*every {
@@ -313,9 +318,10 @@ func TestHead_CordonedUpstreamHasNoSay(t *testing.T) {
 	for _, u := range n.nodes[:2] {
 		u.set(func(u *node) { u.lead, u.forges = 1_000_000, true })
 	}
-	if s := n.round(); s.Head != trueHead(n.clock.Now()) || !s.HeadKnown || !s.Upstreams[2].Usable {
-		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
-	}
+	s := n.round()
+	expect.Equal(t, s.Head, trueHead(n.clock.Now()))
+	expect.True(t, s.HeadKnown)
+	expect.True(t, s.Upstreams[2].Usable)
 }
 
 func TestHead_SolanaUpstreamsAreComparedByTheTimesOfTheirSlots(t *testing.T) {
@@ -329,9 +335,10 @@ func TestHead_SolanaUpstreamsAreComparedByTheTimesOfTheirSlots(t *testing.T) {
 	honest.On("getBlockTime", testkit.Result(noon.Add(-13*time.Second).Unix()))
 	liar.On("getBlockTime", testkit.Error(-32009, "slot was skipped"))
 	p, _ := poolOf(t, chain.SolanaMainnet, clock.Now, providers(liar, honest))
-	if s := probe(t, p, chain.SolanaMainnet); s.Head != 300_000_000 || s.Upstreams[0].Usable || !s.Upstreams[1].Usable {
-		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
-	}
+	s := probe(t, p, chain.SolanaMainnet)
+	expect.Equal(t, s.Head, 300_000_000)
+	expect.False(t, s.Upstreams[0].Usable)
+	expect.True(t, s.Upstreams[1].Usable)
 }
 
 // tagging makes nodes report safe and finalized blocks at these depths below their heads. A node
@@ -470,7 +477,7 @@ func TestFinality_FallsWithTheHead(t *testing.T) {
 	for range doubtRounds + 3 {
 		n.deepHeads()
 	}
-	if safe, finalized := n.deepHeads(); safe < 32 || safe > 36 || finalized < 64 || finalized > 68 {
-		t.Errorf("safe is %d deep and finalized %d", safe, finalized)
-	}
+	safe, finalized := n.deepHeads()
+	expect.Between(t, safe, 32, 36)
+	expect.Between(t, finalized, 64, 68)
 }

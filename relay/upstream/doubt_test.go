@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -173,9 +174,10 @@ func TestHead_TwoOfThreeThatInventANumberAreFoundByTheirBlocks(t *testing.T) {
 			u.set(func(u *node) { u.lead = 1_000_000 })
 		}
 		s := n.round()
-		if s.Head != trueHead(n.clock.Now()) || !s.Upstreams[2].Usable || s.Upstreams[0].Reason != ReasonAhead {
-			t.Errorf("after %d rounds: head %d, upstreams %+v", before, s.Head, s.Upstreams)
-		}
+		in := expect.In(t, "after %d", before)
+		expect.Equal(in, s.Head, trueHead(n.clock.Now()))
+		expect.True(in, s.Upstreams[2].Usable)
+		expect.Equal(in, s.Upstreams[0].Reason, ReasonAhead)
 	}
 }
 
@@ -213,10 +215,10 @@ func TestHead_SnapshotOfAnotherChainIDIsNotBelieved(t *testing.T) {
 		u.set(func(u *node) { u.lead = 0 })
 	}
 	s := n.round()
-	if s.Head != trueHead(n.clock.Now()) || !s.Upstreams[0].Usable || !s.Upstreams[1].Usable ||
-		s.Generation < old.Snapshot.Generation {
-		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
-	}
+	expect.Equal(t, s.Head, trueHead(n.clock.Now()))
+	expect.True(t, s.Upstreams[0].Usable)
+	expect.True(t, s.Upstreams[1].Usable)
+	expect.AtLeast(t, s.Generation, old.Snapshot.Generation)
 	n.chain.follow(Posted{Known: true, Snapshot: s})
 	if head, known := n.chain.Head(); !known || head != s.Head {
 		t.Errorf("its own snapshot gives %d (%v)", head, known)

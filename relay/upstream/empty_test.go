@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -68,9 +69,9 @@ func TestEmptyResult_BlamesNobodyAndThreeAreEnough(t *testing.T) {
 		r := request("eth_getTransactionByHash")
 		r.Empty = isNull
 		answer, refusal := c.Read(deadline(t, testTimeout), r)
-		if refusal != nil || string(answer.Result) != "null" || r.Asked.Attempts != maxAttempts {
-			t.Fatalf("%+v after %d attempts, %v", answer, r.Asked.Attempts, refusal)
-		}
+		require.Nil(t, refusal)
+		require.Equal(t, string(answer.Result), "null")
+		require.Equal(t, r.Asked.Attempts, maxAttempts)
 		answer.Release()
 	}
 	for _, e := range c.endpoints {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
@@ -40,13 +42,15 @@ func TestFigures_OfAllProcessesAddUp(t *testing.T) {
 		pools = append(pools, p)
 	}
 	all, err := board.ReadFigures(ctx, chain.EthMainnet, chain.BaseMainnet)
-	if err != nil || len(all[chain.EthMainnet]) != 1 || len(all[chain.BaseMainnet]) != 0 {
-		t.Fatalf("read %+v, %v", all, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, all[chain.EthMainnet], 1)
+	require.Empty(t, all[chain.BaseMainnet])
 	f := all[chain.EthMainnet][0]
-	if f.Calls != 103 || f.Failed != 2 || f.Throttled != 1 || f.Processes != 2 || f.Out != 1 {
-		t.Errorf("together %+v", f)
-	}
+	expect.Equal(t, f.Calls, 103)
+	expect.Equal(t, f.Failed, 2)
+	expect.Equal(t, f.Throttled, 1)
+	expect.Equal(t, f.Processes, 2)
+	expect.Equal(t, f.Out, 1)
 	// Half of all answers took ten milliseconds, the other half a hundred. No single process has
 	// these quantiles.
 	q := f.quantiles(standardReads, heavyReads)
@@ -55,9 +59,10 @@ func TestFigures_OfAllProcessesAddUp(t *testing.T) {
 	}; !near(q.p90, 100*time.Millisecond) {
 		t.Errorf("nine of ten take %s", q.p90)
 	}
-	if sum := slices.Sorted(maps.Values(f.Latencies[standardReads])); len(sum) != 2 || sum[0] != 50 || sum[1] != 50 {
-		t.Errorf("latencies are %v", f.Latencies)
-	}
+	sum := slices.Sorted(maps.Values(f.Latencies[standardReads]))
+	require.Len(t, sum, 2, f.Latencies)
+	expect.Equal(t, sum[0], 50, f.Latencies)
+	expect.Equal(t, sum[1], 50, f.Latencies)
 	// The figures of an ended process expire.
 	c, _ := pools[0].Chain(chain.EthMainnet)
 	if ttl, err := board.rdb.TTL(ctx, figuresKey(chain.EthMainnet, "a")).Result(); err != nil || ttl <= 0 ||
@@ -112,9 +117,12 @@ func TestFigures_OverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 	list[0].Supply = string(plan.Premium)
 	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
 	for name, o := range overviewOf(t, board, p) {
-		if o.State != StateUnmeasured || o.Score != nil || o.P50 != nil || o.HeadLag != nil || o.ErrorRate != nil {
-			t.Errorf("%s on an empty board is %+v", name, o)
-		}
+		in := expect.In(t, "%s on an empty board", name)
+		expect.Equal(in, o.State, StateUnmeasured)
+		expect.Nil(in, o.Score)
+		expect.Nil(in, o.P50)
+		expect.Nil(in, o.HeadLag)
+		expect.Nil(in, o.ErrorRate)
 	}
 	s := healthy(c, time.Now())
 	s.Upstreams[0].Capabilities = measured(map[chain.Capability]bool{chain.Debug: true, chain.Trace: false})
@@ -141,26 +149,29 @@ func TestFigures_OverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 		"up-3": {StateCordoned, "by operator@host at 2026-11-20T12:00:00Z: it lies", "probes"},
 		"up-4": {StateUnmeasured, "no probe of this address yet", ""},
 	} {
-		if o := rows[name]; o.State != want.state || o.Detail != want.detail || o.Source != want.source {
-			t.Errorf("%s is %q, %q, from %q, want %+v", name, o.State, o.Detail, o.Source, want)
-		}
+		o := rows[name]
+		in := expect.In(t, "%s", name)
+		expect.Equal(in, o.State, want.state)
+		expect.Equal(in, o.Detail, want.detail)
+		expect.Equal(in, o.Source, want.source)
 	}
 	first, second := rows["up-0"], rows["up-1"]
-	if first.Calls != 100 || *first.ErrorRate != 0.1 || *first.P50 < 17 || *first.P50 > 23 ||
-		first.Supply != plan.Premium {
-		t.Errorf("up-0 is %+v with %f errors, p50 %f", first, *first.ErrorRate, *first.P50)
-	}
+	expect.Equal(t, first.Calls, 100)
+	expect.Equal(t, *first.ErrorRate, 0.1)
+	expect.Between(t, *first.P50, 17, 23)
+	expect.Equal(t, first.Supply, plan.Premium)
 	if want := *first.P95 * 1.4; *first.Score < want*0.99 || *first.Score > want*1.01 {
 		t.Errorf("score %f with a tenth of failures at %f ms", *first.Score, *first.P95)
 	}
-	if *second.Score != 30*(1+2.0/5) || *second.HeadLag != 2 || *second.P95 != 30 {
-		t.Errorf("up-1: score %f, lag %d, p95 %f", *second.Score, *second.HeadLag, *second.P95)
-	}
+	in := expect.In(t, "up-1")
+	expect.Equal(in, *second.Score, 30*(1+2.0/5))
+	expect.Equal(in, *second.HeadLag, 2)
+	expect.Equal(in, *second.P95, 30)
 	able, unknown := first.Able()
-	if !slices.Equal(able, []string{"debug"}) || slices.Contains(unknown, "trace") ||
-		!slices.Contains(unknown, "archive") {
-		t.Errorf("up-0 can %v, and perhaps %v", able, unknown)
-	}
+	in = expect.In(t, "up-0 can")
+	expect.EqualSlices(in, able, []string{"debug"})
+	expect.False(in, slices.Contains(unknown, "trace"), unknown)
+	expect.True(in, slices.Contains(unknown, "archive"), unknown)
 }
 
 func TestFigures_AreReportedUntilTheEnd(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -305,13 +307,15 @@ func TestHealth_OldSamplesLeaveTheWindow(t *testing.T) {
 	h.succeed(19)
 	h.throttle(0)
 	s := h.newest()
-	if s.errorRate != 0.2 || s.throttled != 0.01 || !s.latency[standardReads].known {
-		t.Fatalf("standing %+v", s)
-	}
+	require.Equal(t, s.errorRate, 0.2)
+	require.Equal(t, s.throttled, 0.01)
+	require.True(t, s.latency[standardReads].known)
 	clock.Advance(healthMinutes * time.Minute)
-	if s := h.snapshot(clock.Now()); s.errorRate != 0 || s.throttled != 0 || s.latency[standardReads].known {
-		t.Errorf("after the window: %+v", s)
-	}
+	s = h.snapshot(clock.Now())
+	in := expect.In(t, "after the window")
+	expect.Equal(in, s.errorRate, 0)
+	expect.Equal(in, s.throttled, 0)
+	expect.False(in, s.latency[standardReads].known)
 }
 
 func TestHealth_PublishesFiguresPeriodicallyAndStatesAtOnce(t *testing.T) {
@@ -350,9 +354,10 @@ func TestHealth_SlowCallsCountAsLatencyAndNotAsFailures(t *testing.T) {
 	for range minSamples {
 		h.record(observation{verdict: verdicts[rules.Unreachable], took: 2 * time.Second, slow: true})
 	}
-	if s := h.newest(); s.out || s.errorRate != 0 || s.latency[standardReads].p50 < time.Second {
-		t.Errorf("standing %+v", s)
-	}
+	s := h.newest()
+	expect.False(t, s.out)
+	expect.Equal(t, s.errorRate, 0)
+	expect.AtLeast(t, s.latency[standardReads].p50, time.Second)
 }
 
 func TestHealth_LatenciesAreOfAnswersToReads(t *testing.T) {

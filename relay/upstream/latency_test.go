@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func TestQuantile_IsAtMostAnEighthOff(t *testing.T) {
@@ -41,9 +43,12 @@ func TestQuantile_NeedsTenSamples(t *testing.T) {
 	}
 	more.add(time.Hour) // longer than the last bucket
 	l.merge(&more)
-	if q := l.quantiles(); !q.known || q.p50 > 2*time.Millisecond || q.p99 < time.Minute || q.p90 != q.p99 {
-		t.Errorf("of nine milliseconds and an hour: %+v", q)
-	}
+	q := l.quantiles()
+	in := expect.In(t, "of nine milliseconds and an hour")
+	expect.True(in, q.known)
+	expect.AtMost(in, q.p50, 2*time.Millisecond)
+	expect.AtLeast(in, q.p99, time.Minute)
+	expect.Equal(in, q.p90, q.p99)
 }
 
 func TestLatencyBuckets_AreInOrder(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -130,10 +131,11 @@ func TestLimits_UpstreamAtItsLimitIsPassedOverWithoutBlame(t *testing.T) {
 	for _, ask := range []func(context.Context, *Request) (*Answer, *fault.Error){c.Read, c.Submit} {
 		r := request("eth_call")
 		_, f := ask(deadline(t, testTimeout), r)
-		if f == nil || f.Reason != fault.NoUpstream || f.RetryAfter != time.Second ||
-			!strings.Contains(f.Message, "at its limit") {
-			t.Fatalf("with everyone at the limit: %v", f)
-		}
+		in := expect.In(t, "with everyone at the limit")
+		require.NotNil(in, f)
+		require.Equal(in, f.Reason, fault.NoUpstream)
+		require.Equal(in, f.RetryAfter, time.Second)
+		require.Contains(in, f.Message, "at its limit")
 		if r.Asked.Attempts != 0 {
 			t.Errorf("asked %+v", r.Asked)
 		}
@@ -143,9 +145,11 @@ func TestLimits_UpstreamAtItsLimitIsPassedOverWithoutBlame(t *testing.T) {
 	}
 	wg.Wait()
 	for _, e := range c.endpoints {
-		if s := e.health.newest(); e.limits.inFlight.Load() != 0 || s.errorRate != 0 || s.out {
-			t.Errorf("%s: %d calls hold room, standing %+v", e.Name, e.limits.inFlight.Load(), s)
-		}
+		s := e.health.newest()
+		in := expect.In(t, "%s", e.Name)
+		expect.Equal(in, e.limits.inFlight.Load(), 0)
+		expect.Equal(in, s.errorRate, 0)
+		expect.False(in, s.out)
 	}
 	answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
 	if f != nil {
@@ -164,9 +168,10 @@ func TestLimits_BusyUpstreamsAreNotReplacedByBadOnes(t *testing.T) {
 		t.Fatal("no room")
 	}
 	_, f := c.Read(deadline(t, testTimeout), request("eth_call"))
-	if f == nil || f.Reason != fault.NoUpstream || f.RetryAfter != atLimit || servers[1].Total() != 0 {
-		t.Errorf("got %v, and %d calls went to the lagging one", f, servers[1].Total())
-	}
+	require.NotNil(t, f)
+	expect.Equal(t, f.Reason, fault.NoUpstream)
+	expect.Equal(t, f.RetryAfter, atLimit)
+	expect.Equal(t, servers[1].Total(), 0)
 }
 
 func TestLimits_OneThatFailsBesideBusyOnesIsReportedAsBusy(t *testing.T) {
@@ -177,9 +182,9 @@ func TestLimits_OneThatFailsBesideBusyOnesIsReportedAsBusy(t *testing.T) {
 		t.Fatal("no room")
 	}
 	_, f := c.Read(deadline(t, testTimeout), request("eth_call"))
-	if f == nil || f.Reason != fault.NoUpstream || f.RetryAfter != atLimit {
-		t.Errorf("got %v, though the busy one may have the method", f)
-	}
+	require.NotNil(t, f)
+	expect.Equal(t, f.Reason, fault.NoUpstream)
+	expect.Equal(t, f.RetryAfter, atLimit)
 }
 
 func TestLimits_StreamedAnswerHoldsItsRoomUntilReleased(t *testing.T) {

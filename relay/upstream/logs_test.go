@@ -17,6 +17,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 )
@@ -299,9 +301,10 @@ func TestReadLogs_EndsThatAreTags(t *testing.T) {
 	r.Params = fmt.Appendf(nil, `[{"fromBlock":"0x%x","toBlock":"finalized"}]`, testHead-99)
 	spanOf(t, r)
 	_, f := c.Read(deadline(t, testTimeout), r)
-	if f == nil || f.Reason != fault.RangeTooLarge || !strings.Contains(f.Message, "Send block numbers") {
-		t.Errorf("a tag whose block is unknown: %v", f)
-	}
+	in := expect.In(t, "a tag whose block is unknown")
+	require.NotNil(in, f)
+	expect.Equal(in, f.Reason, fault.RangeTooLarge)
+	expect.Contains(in, f.Message, "Send block numbers")
 }
 
 // partOf returns the number of a part of ten blocks.
@@ -375,9 +378,10 @@ func TestReadLogs_APartThatFailsForGoodFailsTheCall(t *testing.T) {
 		memory := &counted{limit: 1 << 30}
 		r.Memory = memory
 		answer, f := c.Read(deadline(t, testTimeout), r)
-		if f == nil || answer != nil || f.Reason != row.want {
-			t.Errorf("%s: %v", name, f)
-		}
+		in := expect.In(t, "%s", name)
+		require.NotNil(in, f)
+		expect.Nil(in, answer)
+		expect.Equal(in, f.Reason, row.want)
 		if memory.now() != 0 {
 			t.Errorf("%s: %d bytes are not given back", name, memory.now())
 		}
@@ -426,10 +430,11 @@ func TestReadLogs_TooManyLogsAreHalvedDownToOneBlock(t *testing.T) {
 	}
 	n.maxLogs = 2 // three logs in a block are too many
 	_, f = c.Read(deadline(t, testTimeout), getLogs(t, 1000))
-	if f == nil || f.Reason != fault.RangeTooLarge || !strings.Contains(f.Message, "alone has more logs") ||
-		!strings.Contains(f.Message, "topics") {
-		t.Errorf("a block with too many logs: %v", f)
-	}
+	in := expect.In(t, "a block with too many logs")
+	require.NotNil(in, f)
+	expect.Equal(in, f.Reason, fault.RangeTooLarge)
+	expect.Contains(in, f.Message, "alone has more logs")
+	expect.Contains(in, f.Message, "topics")
 }
 
 func TestReadLogs_RequestsAreBounded(t *testing.T) {
@@ -437,10 +442,9 @@ func TestReadLogs_RequestsAreBounded(t *testing.T) {
 	n := newLogNode(t, 1)
 	c := logChain(t, func(list []config.Upstream) { list[0].MaxLogBlocks = 1 }, n)
 	_, f := c.Read(deadline(t, testTimeout), getLogs(t, 5000))
-	if f == nil || f.Reason != fault.RangeTooLarge ||
-		!strings.Contains(f.Message, "this block range should work: [0x7a120, ") {
-		t.Fatalf("refused with %v", f)
-	}
+	require.NotNil(t, f)
+	require.Equal(t, f.Reason, fault.RangeTooLarge)
+	require.Contains(t, f.Message, "this block range should work: [0x7a120, ")
 	want := chain.BlockRange{FromBlock: firstBlock, ToBlock: firstBlock + 2499}
 	if got, _ := f.Data["working_range"].(chain.BlockRange); got != want || n.asked.Load() != 0 {
 		t.Errorf("the range that works is %+v, after %d requests", got, n.asked.Load())
@@ -549,9 +553,10 @@ func TestReadLogs_HugePartsAreBoundedInMemory(t *testing.T) {
 		memory := &counted{limit: row.memory}
 		r.MaxAnswer, r.Memory = row.answer, memory
 		_, f := c.Read(deadline(t, testTimeout), r)
-		if f == nil || f.Reason != row.want || !strings.Contains(f.Message, row.mayFollow) {
-			t.Errorf("%s is too small: %v", name, f)
-		}
+		in := expect.In(t, "%s is too small", name)
+		require.NotNil(in, f)
+		expect.Equal(in, f.Reason, row.want)
+		expect.Contains(in, f.Message, row.mayFollow)
 		if bound := int(row.answer) + logsAtOnce*(4<<20); memory.now() != 0 || memory.most > min(row.memory, bound) {
 			t.Errorf("%s: it held %d bytes, and %d afterwards", name, memory.most, memory.now())
 		}
@@ -560,9 +565,10 @@ func TestReadLogs_HugePartsAreBoundedInMemory(t *testing.T) {
 	memory := &counted{limit: 64 << 20}
 	r.Memory = memory
 	answer, f := c.Read(deadline(t, testTimeout), r)
-	if f != nil || answer.Rest == nil || memory.now() < 20<<20 {
-		t.Fatalf("ten parts of 2 MiB: %v, %d bytes are held", f, memory.now())
-	}
+	in := expect.In(t, "ten parts of 2 MiB")
+	require.Nil(in, f)
+	require.NotEqual(in, answer.Rest, nil)
+	require.AtLeast(in, memory.now(), 20<<20)
 	if logs := wholeLogs(t, answer, f); len(logs) != 10 || memory.now() != 0 {
 		t.Errorf("%d logs, and %d bytes are held", len(logs), memory.now())
 	}

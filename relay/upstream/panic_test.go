@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // panicking is a reader with a bug.
@@ -55,10 +56,10 @@ func TestPanic_InARaceIsABrokenAttempt(t *testing.T) {
 			}
 			c.hedges.racing.Wait()
 			line := logged.String()
-			if !strings.Contains(line, "a mistake") || !strings.Contains(line, "panic_test.go") ||
-				!strings.Contains(line, c.endpoints[place].Name) {
-				t.Errorf("the mistake is not told, nor where it is: %s", line)
-			}
+			in := expect.In(t, "the mistake is not told, nor")
+			expect.Contains(in, line, "a mistake")
+			expect.Contains(in, line, "panic_test.go")
+			expect.Contains(in, line, c.endpoints[place].Name)
 			c.panics.write(c.ID, c.endpoints[place].Name, "again", nil)
 			if strings.Contains(logged.String(), "again") {
 				t.Error("panics are logged without a bound")

@@ -13,6 +13,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -58,10 +60,12 @@ func TestProbe_SaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 		{Reason: ReasonUnreachable},
 		{Reason: ReasonBadAnswer},
 	} {
-		if got := s.Upstreams[i]; got.Usable != want.Usable || got.Reason != want.Reason ||
-			got.ChainIDOK != want.ChainIDOK || got.Lag != want.Lag {
-			t.Errorf("upstream %d is %+v, want %+v", i, got, want)
-		}
+		got := s.Upstreams[i]
+		in := expect.In(t, "upstream %d", i)
+		expect.Equal(in, got.Usable, want.Usable)
+		expect.Equal(in, got.Reason, want.Reason)
+		expect.Equal(in, got.ChainIDOK, want.ChainIDOK)
+		expect.Equal(in, got.Lag, want.Lag)
 	}
 	if s.Head != 1000 {
 		t.Errorf("the head is %d", s.Head)
@@ -93,9 +97,10 @@ func TestProbe_CorroboratedHeadIsTheSecondHighestOfThree(t *testing.T) {
 	p, _ := poolOf(t, chain.EthMainnet, time.Now, providers(low, middle, ahead))
 	for range 2 {
 		s := probe(t, p, chain.EthMainnet)
-		if s.Head != 1003 || !s.HeadKnown || !s.Upstreams[0].Usable || !s.Upstreams[1].Usable {
-			t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
-		}
+		expect.Equal(t, s.Head, 1003)
+		expect.True(t, s.HeadKnown)
+		expect.True(t, s.Upstreams[0].Usable)
+		expect.True(t, s.Upstreams[1].Usable)
 	}
 }
 
@@ -106,9 +111,10 @@ func TestProbe_OneOfTwoFarAheadEvictsNobody(t *testing.T) {
 	probe(t, p, chain.EthMainnet)
 	ahead.On("eth_blockNumber", testkit.Result("0xfffffff"))
 	s := probe(t, p, chain.EthMainnet)
-	if s.Head != 1000 || !s.Upstreams[0].Usable || s.Upstreams[1].Usable || s.Upstreams[1].Reason != ReasonAhead {
-		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
-	}
+	expect.Equal(t, s.Head, 1000)
+	expect.True(t, s.Upstreams[0].Usable)
+	expect.False(t, s.Upstreams[1].Usable)
+	expect.Equal(t, s.Upstreams[1].Reason, ReasonAhead)
 }
 
 func TestProbe_SilentUpstreamStaysProven(t *testing.T) {
@@ -120,9 +126,9 @@ func TestProbe_SilentUpstreamStaysProven(t *testing.T) {
 	clock.Advance(identityEvery)
 	u.On("eth_chainId", testkit.Reset())
 	s := probe(t, p, chain.EthMainnet)
-	if s.Upstreams[0].Usable || !s.Upstreams[0].ChainIDOK || s.HeadKnown {
-		t.Errorf("it is %+v", s.Upstreams[0])
-	}
+	expect.False(t, s.Upstreams[0].Usable)
+	expect.True(t, s.Upstreams[0].ChainIDOK)
+	expect.False(t, s.HeadKnown)
 	u.On("eth_chainId", testkit.Result("0x2"))
 	if s = probe(t, p, chain.EthMainnet); s.Upstreams[0].ChainIDOK || s.Upstreams[0].Reason != ReasonWrongChain {
 		t.Errorf("moved to another chain, it is %+v", s.Upstreams[0])
@@ -145,9 +151,10 @@ func TestProbe_SpendsTwoCallsARoundAtMost(t *testing.T) {
 		probe(t, p, chain.EthMainnet)
 	}
 	// One call per upstream for the head, and one per chain about the past.
-	if u.Count("eth_blockNumber") != 5 || u.Total()-5 > 5 || u.Count("eth_getBlockByNumber") != u.Total()-5 {
-		t.Errorf("five rounds took %d calls", u.Total())
-	}
+	in := expect.In(t, "five rounds took")
+	expect.Equal(in, u.Count("eth_blockNumber"), 5)
+	expect.AtMost(in, u.Total()-5, 5)
+	expect.Equal(in, u.Count("eth_getBlockByNumber"), u.Total()-5)
 	for _, r := range u.Requests() {
 		if strings.HasPrefix(r.Method, "eth_send") {
 			t.Error("a probe submitted something")
@@ -212,9 +219,10 @@ func TestBoard_CarriesVerdictsBetweenProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, testTimeout, c.Measured, "the process reads the board")
-	if head, known := c.Head(); !known || head != 1000 || c.choice(plan.Public, plan.Balanced, 0) != "up-0" {
-		t.Errorf("head %d (%v), choice %s", head, known, c.choice(plan.Public, plan.Balanced, 0))
-	}
+	head, known := c.Head()
+	require.True(t, known)
+	expect.Equal(t, head, 1000)
+	expect.Equal(t, c.choice(plan.Public, plan.Balanced, 0), "up-0")
 	want := chain.Heads{Latest: 1000, Safe: 968, Finalized: 936}
 	if heads, known := c.CorroboratedHeads(); heads != want || !known {
 		t.Errorf("the process weighs by %+v, want %+v", heads, want)

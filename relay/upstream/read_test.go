@@ -14,6 +14,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 )
@@ -138,9 +140,9 @@ func TestFailover_WhateverOneUpstreamDoes(t *testing.T) {
 				t.Fatal(f)
 			}
 			defer answer.Release()
-			if string(answer.Result) != `"0xgood"` || first.Total() != 1 || second.Total() != 1 {
-				t.Errorf("answered %s after %d and %d requests", answer.Result, first.Total(), second.Total())
-			}
+			expect.Equal(t, string(answer.Result), `"0xgood"`)
+			expect.Equal(t, first.Total(), 1)
+			expect.Equal(t, second.Total(), 1)
 			if r.Asked != (Asked{Upstream: "up-1", Attempts: 2}) {
 				t.Errorf("asked is %+v", r.Asked)
 			}
@@ -240,9 +242,10 @@ func TestFailover_FaultSaysWhyNobodyAnswered(t *testing.T) {
 			second.Default(row.second)
 			r := request("eth_call")
 			answer, f := c.Read(deadline(t, 500*time.Millisecond), r)
-			if answer != nil || f == nil || f.Reason != row.want || !strings.Contains(f.Message, row.says) {
-				t.Fatalf("got %v and %v", answer, f)
-			}
+			require.Nil(t, answer)
+			require.NotNil(t, f)
+			require.Equal(t, f.Reason, row.want)
+			require.Contains(t, f.Message, row.says)
 			if f.Reason == fault.RangeTooLarge && strings.Contains(f.Message, "block range") {
 				t.Errorf("eth_call has no block range, yet the message says %q", f.Message)
 			}
@@ -279,10 +282,11 @@ func TestFailover_RangeIsRefusedInOurOwnWordsInAnyOrder(t *testing.T) {
 				_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
 				c.Apply(healthy(c, time.Now()))
 				answer, f := c.Read(deadline(t, testTimeout), request("eth_getLogs"))
-				if answer != nil || f == nil || f.Reason != fault.RangeTooLarge ||
-					!strings.Contains(f.Message, "smaller ranges") {
-					t.Fatalf("%d, %d, %d: got %+v, %v", first, second, third, answer, f)
-				}
+				in := expect.In(t, "%d, %d, %d", first, second, third)
+				require.Nil(in, answer)
+				require.NotNil(in, f)
+				require.Equal(in, f.Reason, fault.RangeTooLarge)
+				require.Contains(in, f.Message, "smaller ranges")
 				if strings.Contains(f.Error(), "canary") {
 					t.Errorf("%d, %d, %d: the provider's words came through: %v", first, second, third, f)
 				}

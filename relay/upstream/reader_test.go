@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -151,7 +153,7 @@ func TestSubmit_CannotBeRewound(t *testing.T) {
 		seen = r
 		return nil, io.EOF
 	}), []byte(`{}`))
-	if err == nil || seen == nil || seen.GetBody != nil {
-		t.Errorf("the request is %v", seen)
-	}
+	expect.Error(t, err)
+	require.NotNil(t, seen)
+	expect.Nil(t, seen.GetBody)
 }

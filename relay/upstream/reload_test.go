@@ -7,6 +7,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -60,9 +62,11 @@ func TestReload_KeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
 	if after.endpoints[2] != before.endpoints[0] || after.endpoints[1] == before.endpoints[1] {
 		t.Error("the unchanged upstream is to be kept, the changed one made anew")
 	}
-	if head, known := after.Head(); !known || head != testHead || after.Generation() != 5 || after.Joined() {
-		t.Errorf("head %d (%v), generation %d, joined %v", head, known, after.Generation(), after.Joined())
-	}
+	head, known := after.Head()
+	require.True(t, known)
+	expect.Equal(t, head, testHead)
+	expect.Equal(t, after.Generation(), 5)
+	expect.False(t, after.Joined())
 	// The changed one is measured already and still cordoned; the new one must be probed first.
 	for name, want := range map[string]bool{"up-0": true, "up-1": true, "new": false} {
 		for _, e := range after.endpoints {
@@ -207,9 +211,10 @@ func TestReload_ChainsComeAndGo(t *testing.T) {
 	reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: eth, chain.BaseMainnet: base}),
 		Reloaded{Chains: 2, Kept: 1, Added: 1})
 	added, ok := p.Chain(chain.BaseMainnet)
-	if !ok || !added.Joined() || added.Measured() {
-		t.Fatalf("the added chain is %+v", added)
-	}
+	in := expect.In(t, "the added chain")
+	require.True(in, ok)
+	require.True(in, added.Joined())
+	require.False(in, added.Measured())
 	added.Apply(healthy(added, time.Now()))
 	reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.BaseMainnet: base}), Reloaded{
 		Chains: 1, Kept: 1, Removed: 1,

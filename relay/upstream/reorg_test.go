@@ -8,6 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -225,10 +227,10 @@ func TestReorg_TwoWorkersShareCheckpointsOnTheBoard(t *testing.T) {
 		t.Fatal(err)
 	}
 	after, err := board.Read(t.Context(), chain.EthMainnet)
-	if err != nil || after.Known || after.Snapshot.Generation <= raised.Snapshot.Generation {
-		t.Errorf("after a late round and a forgotten snapshot: %+v, %v, want a higher generation and no snapshot",
-			after, err)
-	}
+	in := expect.In(t, "after a late round and a forgotten snapshot")
+	require.NoError(in, err)
+	expect.False(in, after.Known)
+	expect.Greater(in, after.Snapshot.Generation, raised.Snapshot.Generation)
 }
 
 // Redis may lose the board but not the cached answers, which are stored elsewhere.

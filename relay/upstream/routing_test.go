@@ -16,6 +16,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -196,10 +197,10 @@ func TestDeadline_CallThatTakesLongEverywhereBlamesNobody(t *testing.T) {
 	if f := <-done; f != nil {
 		t.Fatal(f)
 	}
-	if s := c.endpoints[0].health.newest(); s.errorRate != 0 || c.endpoints[0].health.inARow != 0 ||
-		s.calls != 4*minSamples+1 {
-		t.Errorf("standing %+v", s)
-	}
+	s := c.endpoints[0].health.newest()
+	expect.Equal(t, s.errorRate, 0)
+	expect.Equal(t, c.endpoints[0].health.inARow, 0)
+	expect.Equal(t, s.calls, 4*minSamples+1)
 }
 
 func TestDeadline_AttemptGetsAMultipleOfTheUsualTimeWithinItsShare(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -32,42 +34,58 @@ func TestTraffic_SlotCountsCallsByOutcome(t *testing.T) {
 	first.Default(testkit.Result("0x1"))
 	second.Default(testkit.Result("0x2"))
 	c.read(t, 3)
-	if s := running(c); s.Calls != 3 || s.Attempts != 3 || s.Rerouted != 0 || s.Lost != 0 || s.Failed != 0 ||
-		!s.Start.Equal(begun) {
-		t.Errorf("answered at once: %+v", s)
-	}
+	s := running(c)
+	in := expect.In(t, "answered at once")
+	expect.Equal(in, s.Calls, 3)
+	expect.Equal(in, s.Attempts, 3)
+	expect.Equal(in, s.Rerouted, 0)
+	expect.Equal(in, s.Lost, 0)
+	expect.Equal(in, s.Failed, 0)
+	expect.True(in, s.Start.Equal(begun), s.Start, begun)
 	broken := testkit.InvalidJSON()
 	first.Next(broken)
 	c.read(t, 1)
-	if s := running(c); s.Calls != 4 || s.Attempts != 5 || s.Rerouted != 1 || s.Lost != 0 || s.Failed != 1 {
-		t.Errorf("the second answered after the first: %+v", s)
-	}
+	s = running(c)
+	in = expect.In(t, "the second answered after the first")
+	expect.Equal(in, s.Calls, 4)
+	expect.Equal(in, s.Attempts, 5)
+	expect.Equal(in, s.Rerouted, 1)
+	expect.Equal(in, s.Lost, 0)
+	expect.Equal(in, s.Failed, 1)
 	first.Next(broken)
 	second.Next(broken)
 	c.read(t, 1)
-	if s := running(c); s.Calls != 5 || s.Attempts != 7 || s.Rerouted != 1 || s.Lost != 1 || s.Failed != 3 {
-		t.Errorf("nobody answered: %+v", s)
-	}
+	s = running(c)
+	expect.Equal(t, s.Calls, 5)
+	expect.Equal(t, s.Attempts, 7)
+	expect.Equal(t, s.Rerouted, 1)
+	expect.Equal(t, s.Lost, 1)
+	expect.Equal(t, s.Failed, 3)
 	first.Next(testkit.Error(-32602, "invalid params")) // an answer
 	c.read(t, 1)
-	if s := running(c); s.Calls != 6 || s.Lost != 1 || s.Failed != 3 {
-		t.Errorf("an error that is an answer: %+v", s)
-	}
+	s = running(c)
+	in = expect.In(t, "an error that is an answer")
+	expect.Equal(in, s.Calls, 6)
+	expect.Equal(in, s.Lost, 1)
+	expect.Equal(in, s.Failed, 3)
 	down := healthy(c, now)
 	down.Upstreams[0].Usable, down.Upstreams[1].Usable = false, false
 	down.Upstreams[0].ChainIDOK, down.Upstreams[1].ChainIDOK = false, false
 	c.Apply(down)
 	c.read(t, 2)
-	if s := running(c); s.Calls != 8 || s.Attempts != 8 || s.Lost != 3 {
-		t.Errorf("nobody to ask: %+v", s)
-	}
+	s = running(c)
+	in = expect.In(t, "nobody to ask")
+	expect.Equal(in, s.Calls, 8)
+	expect.Equal(in, s.Attempts, 8)
+	expect.Equal(in, s.Lost, 3)
 	// After the slot ends, it is reported as the previous one; after another slot it is not.
 	clock.Advance(SlotLength)
 	slots := c.Slots()
-	if slots[0].Calls != 8 || slots[0].Lost != 3 || slots[1].Calls != 0 ||
-		!slots[1].Start.Equal(begun.Add(SlotLength)) {
-		t.Errorf("five minutes later: %+v", slots)
-	}
+	in = expect.In(t, "five minutes later")
+	expect.Equal(in, slots[0].Calls, 8)
+	expect.Equal(in, slots[0].Lost, 3)
+	expect.Equal(in, slots[1].Calls, 0)
+	expect.True(in, slots[1].Start.Equal(begun.Add(SlotLength)), slots[1].Start)
 	clock.Advance(SlotLength)
 	if slots = c.Slots(); slots[0].Calls != 0 || slots[0].Lost != 0 {
 		t.Errorf("ten minutes later: %+v", slots)
@@ -105,9 +123,10 @@ func TestTraffic_ForgivenFailuresStillCount(t *testing.T) {
 	e.health.comeBack()
 	e.health.mu.Unlock()
 	e.seen(4, time.Millisecond, 0, 0)
-	if s := running(c); s.Attempts != 30 || s.Failed != 6 || s.Calls != 30 {
-		t.Errorf("the slot is %+v", s)
-	}
+	s := running(c)
+	expect.Equal(t, s.Attempts, 30)
+	expect.Equal(t, s.Failed, 6)
+	expect.Equal(t, s.Calls, 30)
 	if f := c.Figures()[0]; f.Calls != 4 || f.Failed != 0 {
 		t.Errorf("the figures are %+v", f)
 	}
@@ -127,24 +146,27 @@ func TestTraffic_SlotsOfAllProcessesAddUp(t *testing.T) {
 		}
 	}
 	all, err := board.ReadSlots(ctx, chain.EthMainnet, chain.BaseMainnet)
-	if err != nil || len(all[chain.EthMainnet]) != 2 || len(all[chain.BaseMainnet]) != 0 {
-		t.Fatalf("read %+v, %v", all, err)
-	}
+	require.NoError(t, err)
+	require.Len(t, all[chain.EthMainnet], 2)
+	require.Empty(t, all[chain.BaseMainnet])
 	s := all[chain.EthMainnet][1]
-	if s.Attempts != 101 || s.Failed != 1 || s.Calls != 99 || s.Rerouted != 2 || !s.Start.Equal(noon) {
-		t.Errorf("together %+v", s)
-	}
+	expect.Equal(t, s.Attempts, 101)
+	expect.Equal(t, s.Failed, 1)
+	expect.Equal(t, s.Calls, 99)
+	expect.Equal(t, s.Rerouted, 2)
+	expect.True(t, s.Start.Equal(noon), s.Start)
 	var l account.Latency
 	for bucket, n := range s.Latencies {
 		l[bucket] += n
 	}
-	if p50, _ := l.Quantile(0.5); l.Calls() != 100 || p50 < 8*time.Millisecond || p50 > 13*time.Millisecond {
-		t.Errorf("half of %d answers took %s", l.Calls(), p50)
-	}
-	if ttl, err := board.rdb.TTL(ctx, slotsKey(chain.EthMainnet, "a")).Result(); err != nil || ttl <= SlotLength ||
-		ttl > slotsLast {
-		t.Errorf("slots last %s, %v", ttl, err)
-	}
+	p50, _ := l.Quantile(0.5)
+	expect.Equal(t, l.Calls(), 100)
+	expect.Between(t, p50, 8*time.Millisecond, 13*time.Millisecond)
+	ttl, err := board.rdb.TTL(ctx, slotsKey(chain.EthMainnet, "a")).Result()
+	in := expect.In(t, "slots last")
+	require.NoError(in, err)
+	expect.Greater(in, ttl, SlotLength)
+	expect.AtMost(in, ttl, slotsLast)
 }
 
 func TestTraffic_StateOfAChainFollowsFromProbesAndCalls(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
@@ -42,9 +44,9 @@ func TestRead_AsksOnceMoreAboutAnUnknownError(t *testing.T) {
 				t.Errorf("%d and %d requests", first.Total(), second.Total())
 			}
 			if row.want == "" {
-				if f == nil || f.Reason != fault.UpstreamFailed || f.Data["upstream_error"] == nil {
-					t.Errorf("refused with %+v", f)
-				}
+				require.NotNil(t, f)
+				expect.Equal(t, f.Reason, fault.UpstreamFailed)
+				expect.NotEqual(t, f.Data["upstream_error"], nil)
 				return
 			}
 			if f != nil {
@@ -111,11 +113,16 @@ func TestBoard_HasUnknownErrorsByKind(t *testing.T) {
 	if err != nil || len(all) != 2 {
 		t.Fatalf("the board has %+v, %v", all, err)
 	}
-	if u := all[0]; u.Count != 3 || u.Code != -7 || u.Method != "eth_call" || u.Upstream != e.Name ||
-		u.First.IsZero() || u.Last.IsZero() || !strings.HasPrefix(u.Message, "shard 0 of ") ||
-		strings.Contains(u.Message, "canary") {
-		t.Errorf("the most frequent is %+v", u)
-	}
+	u := all[0]
+	in := expect.In(t, "the most frequent")
+	expect.Equal(in, u.Count, 3)
+	expect.Equal(in, u.Code, -7)
+	expect.Equal(in, u.Method, "eth_call")
+	expect.Equal(in, u.Upstream, e.Name)
+	expect.False(in, u.First.IsZero())
+	expect.False(in, u.Last.IsZero())
+	expect.HasPrefix(in, u.Message, "shard 0 of ")
+	expect.NotContains(in, u.Message, "canary")
 	for i := range 2 * maxReported {
 		e.unknown.Note(time.Now(), []byte("eth_call"), errorObject(i, "odd"))
 		if i%rules.MaxUnknown == 0 {

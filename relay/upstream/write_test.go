@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +16,8 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -105,9 +106,9 @@ func TestSubmit_TellsThatAProviderRefusedBeforeItSentAnything(t *testing.T) {
 			c, first, second := twoUpstreams(t)
 			first.Default(reply)
 			_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
-			if f == nil || f.Reason != fault.UpstreamFailed || !strings.Contains(f.Message, "was not sent") {
-				t.Errorf("refused with %v", f)
-			}
+			require.NotNil(t, f)
+			expect.Equal(t, f.Reason, fault.UpstreamFailed)
+			expect.Contains(t, f.Message, "was not sent")
 			if first.Total() != 1 || second.Total() != 0 {
 				t.Errorf("%d and %d requests were sent", first.Total(), second.Total())
 			}
@@ -121,9 +122,10 @@ func TestSubmit_DoesNotKnowWhatAFailingNodeDid(t *testing.T) {
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Error(-32603, "Internal error"))
 	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
-	if f == nil || f.Reason != fault.OutcomeUnknown || first.Total() != 1 || second.Total() != 0 {
-		t.Errorf("got %v after %d and %d requests", f, first.Total(), second.Total())
-	}
+	require.NotNil(t, f)
+	expect.Equal(t, f.Reason, fault.OutcomeUnknown)
+	expect.Equal(t, first.Total(), 1)
+	expect.Equal(t, second.Total(), 0)
 }
 
 func TestSubmit_TimeoutIsNotSentAgain(t *testing.T) {
@@ -131,9 +133,10 @@ func TestSubmit_TimeoutIsNotSentAgain(t *testing.T) {
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Hang(nil))
 	_, f := c.Submit(deadline(t, 200*time.Millisecond), request("eth_sendRawTransaction"))
-	if f == nil || f.Reason != fault.OutcomeUnknown || first.Total() != 1 || second.Total() != 0 {
-		t.Errorf("got %v after %d and %d requests", f, first.Total(), second.Total())
-	}
+	require.NotNil(t, f)
+	expect.Equal(t, f.Reason, fault.OutcomeUnknown)
+	expect.Equal(t, first.Total(), 1)
+	expect.Equal(t, second.Total(), 0)
 }
 
 func TestSubmit_GoesOnWhenItsClientGoesAway(t *testing.T) {
@@ -253,9 +256,10 @@ func TestSubmit_SpeaksHTTP1(t *testing.T) {
 		}
 		answer.Release()
 	}
-	if len(seen) != 2 || seen[0] != "HTTP/1.1" || seen[1] != "HTTP/2.0" {
-		t.Errorf("the submission and the read came over %v", seen)
-	}
+	in := expect.In(t, "the submission and the read came over")
+	require.Len(in, seen, 2)
+	expect.Equal(in, seen[0], "HTTP/1.1")
+	expect.Equal(in, seen[1], "HTTP/2.0")
 }
 
 func TestSubmit_ServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
@@ -317,7 +321,8 @@ func TestSubmit_NeedsAProvenUpstream(t *testing.T) {
 	u := testkit.Upstream(t)
 	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(u))
 	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
-	if f == nil || f.Reason != fault.NoUpstream || f.RetryAfter == 0 || u.Total() != 0 {
-		t.Errorf("got %v after %d requests", f, u.Total())
-	}
+	require.NotNil(t, f)
+	expect.Equal(t, f.Reason, fault.NoUpstream)
+	expect.NotEqual(t, f.RetryAfter, 0)
+	expect.Equal(t, u.Total(), 0)
 }

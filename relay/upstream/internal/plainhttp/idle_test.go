@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 // serving starts a server that passes each connection to serve, and closes it afterwards.
@@ -251,7 +253,7 @@ func TestHeaders_OnlyThoseThatAnybodyAsksForAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if len(resp.Header) != 2 || resp.Header.Get("Retry-After") != "7" || resp.Header.Get("Content-Encoding") != "gzip" {
-		t.Errorf("the header is %v", resp.Header)
-	}
+	expect.Len(t, resp.Header, 2)
+	expect.Equal(t, resp.Header.Get("Retry-After"), "7")
+	expect.Equal(t, resp.Header.Get("Content-Encoding"), "gzip")
 }

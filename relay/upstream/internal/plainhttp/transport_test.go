@@ -15,6 +15,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func transportTo(t *testing.T, address string) *Transport {
@@ -112,9 +115,10 @@ func TestAnswers_ArriveCompleteOnOneConnection(t *testing.T) {
 			<-time.After(2 * patience) // an old deadline must not make an idle connection look dead
 		}
 		status, body, err := post(within(t), tr, c.send)
-		if err != nil || status != c.status || body != c.want {
-			t.Fatalf("%.20s: %d, %d bytes, %v", c.send, status, len(body), err)
-		}
+		in := expect.In(t, "%.20s", c.send)
+		require.NoError(in, err)
+		require.Equal(in, status, c.status)
+		require.Equal(in, body, c.want)
 	}
 	if n := connections.Load(); n != 1 {
 		t.Errorf("%d connections", n)
@@ -251,10 +255,10 @@ func TestAnswers_UnusualAreUnderstood(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, _ := scripted(t, reply)
-			if status, body, err := post(within(t), transportTo(t, address), "x"); err != nil || status != 200 ||
-				body != "ok" {
-				t.Errorf("%d %q, %v", status, body, err)
-			}
+			status, body, err := post(within(t), transportTo(t, address), "x")
+			require.NoError(t, err)
+			expect.Equal(t, status, 200)
+			expect.Equal(t, body, "ok")
 		})
 	}
 }

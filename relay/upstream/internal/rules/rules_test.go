@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -294,7 +295,7 @@ func TestUnknownErrors_AreKeptUntilReported(t *testing.T) {
 	u.Note(time.Now(), []byte("eth_call"), errorOf(-7, "odd"))
 	u.Restore(taken)
 	all := u.Take()
-	if len(all) != 1 || all[KindOf(-7, "odd")].Count != 3 || len(u.Take()) != 0 {
-		t.Errorf("it has %+v", all)
-	}
+	expect.Len(t, all, 1)
+	expect.Equal(t, all[KindOf(-7, "odd")].Count, 3)
+	expect.Empty(t, u.Take())
 }

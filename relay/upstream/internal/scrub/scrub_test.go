@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 const (
@@ -143,7 +145,7 @@ func TestScrub_NumericSecretLeavesValidJSON(t *testing.T) {
 	address, _ := url.Parse("https://rpc.example.org/v2/12345678")
 	s := New(address, nil)
 	got := s.Object([]byte(`{"code":-32000,"message":"x","data":12345678}`))
-	if !json.Valid(got) || strings.Contains(string(got), "12345678") || !strings.Contains(string(got), "-32000") {
-		t.Errorf("it became %s", got)
-	}
+	expect.True(t, json.Valid(got), got)
+	expect.NotContains(t, string(got), "12345678")
+	expect.Contains(t, string(got), "-32000")
 }
