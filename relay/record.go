@@ -56,7 +56,8 @@ func (reply *Reply) record(httpStatus int, written int64) {
 		reply.relay.Recorder.Record(rec)
 	}
 	reply.count(&rec, outcome)
-	if outcome == telemetry.OK || outcome == telemetry.UpstreamError || outcome == telemetry.Hit {
+	answered := outcome == telemetry.OK || outcome == telemetry.UpstreamError || outcome == telemetry.Hit
+	if answered && !c.method.Waits { // waiting for a block is no latency of ours
 		reply.relay.Latencies.Observe(c.Subject, &c.Metered, rec.Duration)
 	}
 	reply.relay.log.write(&rec, reply.Fault, outcome)

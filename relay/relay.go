@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,6 +58,7 @@ type Relay struct {
 	flights cache.Group[flightKey, readResult]
 	log     callLog
 	memory  *batchMemory
+	waiting atomic.Int64 // calls that wait for a receipt
 }
 
 // New returns a relay.
@@ -76,6 +78,17 @@ type Envelope struct {
 	Chain     *upstream.Chain // nil if the path names none
 	Tier      plan.Tier
 	Network   netip.Prefix // the client's, from netlimit.NetworkOf: bounds the records of its refused calls
+
+	received time.Time // when Serve began with the request; zero without Serve
+}
+
+// begun returns when the HTTP request of a call began. The items of a batch begin one after
+// another.
+func (e *Envelope) begun(c *call) time.Time {
+	if e.received.IsZero() {
+		return c.started
+	}
+	return e.received
 }
 
 // Reply is the outcome of one call. Exactly one of Result, Error and Fault is set; the bytes belong

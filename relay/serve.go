@@ -28,6 +28,7 @@ const (
 // Serve parses a body and relays its request or batch. Replies are in the order of the requests;
 // each must be closed.
 func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []*Reply, batch bool) {
+	e.received = r.Now()
 	if !jsonrpc.IsBatch(body) {
 		req, err := jsonrpc.SplitRequest(body)
 		if err != nil {

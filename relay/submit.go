@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -11,11 +12,14 @@ import (
 )
 
 // How long eth_sendRawTransactionSync waits for a receipt unless its caller says otherwise, as
-// go-ethereum does, and the pauses between two looks for it.
+// go-ethereum does, and the pauses before each look for it. The last look has lastLook of the
+// call's timeout. Beyond maxWaiting callers at a time, others are not waited for.
 const (
 	defaultWait = 20 * time.Second
 	firstPause  = 100 * time.Millisecond
 	maxPause    = time.Second
+	lastLook    = 10 // a tenth
+	maxWaiting  = 1024
 )
 
 // submit posts a transaction to exactly one upstream. A method that waits is posted as
@@ -42,8 +46,9 @@ func (r *Relay) submit(client context.Context, c *call, ask *upstream.Request) (
 }
 
 // awaitReceipt looks for the receipt of the transaction that ask submitted, until wait is over, or
-// the call's time, or its client left. Then the answer is EIP-7966's error 4. The looks are part of
-// the submission: they are not charged.
+// the time of the request, or its client left. Then the answer is EIP-7966's error 4. The looks are
+// part of the submission: they are not charged. Each is a read with the deadline of the call, so
+// that none is cut short and counts against its upstream.
 func (r *Relay) awaitReceipt(client context.Context, c *call, ask *upstream.Request,
 	hash string, wait time.Duration,
 ) *upstream.Answer {
@@ -52,27 +57,31 @@ func (r *Relay) awaitReceipt(client context.Context, c *call, ask *upstream.Requ
 	}
 	sent := r.Now()
 	until := sent.Add(wait)
-	if end := c.started.Add(r.Timeout); end.Before(until) {
+	if end := c.envelope.begun(c).Add(r.Timeout - r.Timeout/lastLook); end.Before(until) {
 		until = end
 	}
 	look := upstream.Request{
 		Method: []byte("eth_getTransactionReceipt"), Params: fmt.Appendf(nil, `["%s"]`, hash),
 		Supply: ask.Supply, Tier: ask.Tier, Links: ask.Links, MaxAnswer: ask.MaxAnswer,
 	}
-	ctx := upstream.WithDeadline(client, until, r.Now)
+	if r.waiting.Add(1) > maxWaiting {
+		until = sent
+	}
+	defer r.waiting.Add(-1)
 	for pause := firstPause; ; pause = min(pause*3/2, maxPause) {
-		answer, failure := c.envelope.Chain.Read(ctx, &look)
-		ask.Asked.Cost += look.Asked.Cost
-		if failure == nil {
-			if answer.Error == nil && string(answer.Result) != "null" {
-				return answer
-			}
-			answer.Release()
-		}
 		left := until.Sub(r.Now())
 		if left <= 0 || !sleep(client, min(pause, left)) {
 			break
 		}
+		answer, failure := c.envelope.Chain.Read(r.bounded(client, c), &look)
+		ask.Asked.Cost += look.Asked.Cost
+		if failure != nil {
+			continue
+		}
+		if answer.Error == nil && bytes.Contains(answer.Result, []byte(hash)) {
+			return answer
+		}
+		answer.Release() // null, or about something else
 	}
 	return &upstream.Answer{Error: fmt.Appendf(nil, `{"code":4,"message":"The transaction was sent, but was not `+
 		`included within %s. It may still be. Look it up by the hash in data before you sign another.","data":"%s"}`,

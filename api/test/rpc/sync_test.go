@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,7 @@ func TestSubmissionSync_WithoutAReceiptSaysSoInTime(t *testing.T) {
 	}{
 		"a quantity":          {"[" + raw + `,"0x64"]`, apitest.Timeout},
 		"a number":            {"[" + raw + ",100]", apitest.Timeout},
+		"hardly any":          {"[" + raw + `,"0x1"]`, apitest.Timeout},
 		"the call's time-out": {s.Params, time.Second},
 		"no time":             {"[" + raw + `,"soon"]`, time.Second}, // the default, and then the call's time-out
 	} {
@@ -85,6 +87,17 @@ func TestSubmissionSync_WithoutAReceiptSaysSoInTime(t *testing.T) {
 			}
 			if day, _ := g.Counted(key); day != 1000 {
 				t.Errorf("charged %d thousandths, want 1000", day)
+			}
+			on, _ := g.Pool.Chain(s.Chain)
+			for _, f := range on.Figures() { // waiting blames nobody
+				if f.Failed != 0 {
+					t.Errorf("%s failed %d times", f.Upstream, f.Failed)
+				}
+			}
+			for _, slot := range on.Slots() {
+				if slot.Lost != 0 {
+					t.Errorf("%d calls were lost", slot.Lost)
+				}
 			}
 		})
 	}
@@ -136,4 +149,44 @@ func TestTxPool_IsServedByTheUpstreamThatHasIt(t *testing.T) {
 	}
 	g.Ups[1].On("txpool_status", testkit.Error(-32601, "the method txpool_status does not exist/is not available"))
 	g.RPC(key, chain.EthMainnet, apitest.Call("txpool_status", "[]")).Refused(http.StatusNotFound, -32601)
+}
+
+func TestSubmissionSync_ItemsOfABatchWaitTogether(t *testing.T) {
+	t.Parallel()
+	g := apitest.Setup(t, func(o *apitest.Options) { o.Timeout = 2 * time.Second })
+	s := apitest.Submissions()[0]
+	g.AllOn(postMethod, testkit.Result(s.Wanted))
+	g.AllOn(receiptMethod, testkit.Result(nil))
+	const items = 40 // 16 at once
+	one := apitest.Call(syncMethod, s.Params)
+	a := g.RPC(g.Unlimited(), s.Chain, "["+strings.TrimSuffix(strings.Repeat(one+",", items), ",")+"]")
+	waited := 0
+	for _, m := range regexp.MustCompile(`within ([0-9.]+m?s)`).FindAllStringSubmatch(a.Body, -1) {
+		d, err := time.ParseDuration(m[1])
+		g.Must(err)
+		if d >= time.Second {
+			waited++
+		}
+	}
+	if waited > 16 { // those after them began when the request's time was nearly over
+		t.Errorf("%d items waited, want 16 at most", waited)
+	}
+	if n := strings.Count(a.Body, `"error":{"code":4,`); n != items {
+		t.Errorf("%d items are answered with the error 4, want %d: %.300s", n, items, a.Body)
+	}
+	if n := g.Sent(postMethod); n != items {
+		t.Errorf("%d transactions were posted, want %d", n, items)
+	}
+}
+
+func TestSubmissionSync_OnlyItsOwnReceiptIsBelieved(t *testing.T) {
+	t.Parallel()
+	g := apitest.Setup(t)
+	s := apitest.Submissions()[0]
+	g.AllOn(postMethod, testkit.Result(s.Wanted))
+	g.AllOn(receiptMethod, testkit.Result(map[string]string{"transactionHash": "0x01", "status": "0x1"}))
+	a := g.RPC(g.DoorKey(), s.Chain, apitest.Call(syncMethod, "["+strings.Trim(s.Params, "[]")+`,"0x96"]`))
+	if !strings.Contains(a.Body, `"error":{"code":4,`) {
+		t.Errorf("answered with %s, want the error 4", a.Body)
+	}
 }
