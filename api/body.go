@@ -8,17 +8,55 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // Bodies of more than usualBody bytes are transactions with blobs, or very large batches. The
-// process reads only so many of them at a time that they hold largeBodies bytes at most, and only
-// from callers with a key or a credential.
+// process holds only so many of them at a time that they take largeBytes at most, an account only a
+// share of those, and a caller without a key or a credential none.
 const (
-	usualBody   = 1 << 20
-	largeBodies = 64 << 20
-	retryBody   = time.Second
+	usualBody  = 1 << 20
+	largeBytes = 64 << 20
+	largeShare = 4 // a quarter
+	retryBody  = time.Second
 )
+
+// largeBodies counts the large bodies that are held, from when they exceed usualBody until their
+// call has been answered.
+type largeBodies struct {
+	most int
+
+	mu   sync.Mutex // guards what follows
+	all  int
+	held map[uuid.UUID]int // by account
+}
+
+func newLargeBodies(maxBody int64) *largeBodies {
+	return &largeBodies{most: int(max(1, largeBytes/max(1, maxBody))), held: make(map[uuid.UUID]int)}
+}
+
+// take reports whether an account may hold one more. After true the caller must call give.
+func (l *largeBodies) take(account uuid.UUID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all >= l.most || l.held[account] >= max(1, l.most/largeShare) {
+		return false
+	}
+	l.all++
+	l.held[account]++
+	return true
+}
+
+func (l *largeBodies) give(account uuid.UUID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.held[account]--; l.held[account] == 0 {
+		delete(l.held, account)
+	}
+}
 
 var buffers = sync.Pool{New: func() any {
 	b := make([]byte, 0, 2<<10)
@@ -38,7 +76,8 @@ func giveBack(b *[]byte) {
 type requestBody struct {
 	limit  int64
 	buffer *[]byte
-	place  chan struct{} // among the large bodies; nil if it has none
+	owner  uuid.UUID    // the account
+	among  *largeBodies // nil if it is none of them
 }
 
 // newBody returns an empty body, which the caller must release.
@@ -53,23 +92,17 @@ func (b *requestBody) tooLarge() *fault.Error {
 
 func (b *requestBody) release() {
 	giveBack(b.buffer)
-	if b.place != nil {
-		<-b.place
+	if b.among != nil {
+		b.among.give(b.owner)
 	}
 }
 
-// takePlace reserves one of places, once; false if all are taken.
-func (b *requestBody) takePlace(places chan struct{}) bool {
-	if b.place != nil {
-		return true
+// grow counts the body among the large ones, once; false if there is no room.
+func (b *requestBody) grow(among *largeBodies) bool {
+	if b.among == nil && among.take(b.owner) {
+		b.among = among
 	}
-	select {
-	case places <- struct{}{}:
-		b.place = places
-		return true
-	default:
-		return false
-	}
+	return b.among != nil
 }
 
 // readBody reads at most the limit of buffer into it, and decompresses gzip.
@@ -95,7 +128,7 @@ func (s *server) readBody(r *http.Request, buffer *requestBody) ([]byte, *fault.
 }
 
 // readAll reads from until EOF. It refuses more than the limit of buffer, and more than usualBody
-// while there is no place for a large body.
+// while there is no room for a large body.
 func (s *server) readAll(from io.Reader, buffer *requestBody) ([]byte, *fault.Error, error) {
 	b := (*buffer.buffer)[:0]
 	for {
@@ -108,9 +141,10 @@ func (s *server) readAll(from io.Reader, buffer *requestBody) ([]byte, *fault.Er
 		switch {
 		case int64(len(b)) > buffer.limit:
 			return nil, buffer.tooLarge(), nil
-		case len(b) > usualBody && !buffer.takePlace(s.largeBodies):
-			f := fault.New(fault.UpstreamFailed, "The gateway reads as many bodies of more than %d bytes as it has "+
-				"memory for. Nothing was charged; send it again in a second, or in smaller requests.", usualBody)
+		case len(b) > usualBody && !buffer.grow(s.largeBodies):
+			f := fault.New(fault.UpstreamFailed, "The gateway holds as many bodies of more than %d bytes as it has "+
+				"memory for, in all or of your account. Nothing was charged; send it again in a second, or in smaller "+
+				"requests.", usualBody)
 			f.RetryAfter = retryBody
 			return nil, f, nil
 		case errors.Is(err, io.EOF):

@@ -268,6 +268,7 @@ func (d *documents) write(o Options, routes []plainRoute) {
 func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:gocritic // called once
 	facts := pages.Facts{
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes,
+		MaxMessage:   o.MaxMessageBytes,
 		KeepCallDays: cmp.Or(o.KeepCallDays, pages.KeepCallDays), Operations: operations, Asset: assetPath,
 		Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
 	}

@@ -55,6 +55,7 @@ func (s *server) relayFor(c *gin.Context) {
 		s.refuseRPC(c, refusal, s.idsOfStranger(c.Request, buffer))
 		return
 	}
+	buffer.owner = e.Subject.Account.UUID
 	body, own := s.requestOf(c, e, buffer)
 	if own != nil {
 		s.writeRefused(c, s.Relay.Refuse(c.Request.Context(), e, 0, singleID(body), own), body)

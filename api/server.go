@@ -28,18 +28,20 @@ import (
 
 // Options are the dependencies of the routes. The package owns none of them.
 type Options struct {
-	Relay          *relay.Relay
-	Capabilities   *service.Registry
-	Limits         *limits.Limits
-	Meter          *meter.Meter
-	Store          *store.Store
-	Pool           *upstream.Pool
-	Links          chain.Links
-	PublicURL      string
-	MaxBodyBytes   int64
-	KeepCallDays   int // for call records, as the terms state it; 0 means 30
-	TrustedProxies int
-	Locator        *geo.Locator // nil locates nobody
+	Relay        *relay.Relay
+	Capabilities *service.Registry
+	Limits       *limits.Limits
+	Meter        *meter.Meter
+	Store        *store.Store
+	Pool         *upstream.Pool
+	Links        chain.Links
+	PublicURL    string
+	MaxBodyBytes int64
+	// MaxMessageBytes bounds a message to the MCP server, as its pages state it.
+	MaxMessageBytes int64
+	KeepCallDays    int // for call records, as the terms state it; 0 means 30
+	TrustedProxies  int
+	Locator         *geo.Locator // nil locates nobody
 	// ClientStall is how long a client may take for one piece of a long answer.
 	ClientStall time.Duration
 	Now         func() time.Time
@@ -64,10 +66,9 @@ type AgentTool = pages.AgentTool
 type server struct {
 	Options
 
-	complaints *telemetry.LogLimit[fault.Reason]
-	documents  *documents
-	// largeBodies has an element for each body of more than usualBody bytes that is held.
-	largeBodies chan struct{}
+	complaints  *telemetry.LogLimit[fault.Reason]
+	documents   *documents
+	largeBodies *largeBodies
 }
 
 // Library settings that may change only before first use.
@@ -80,7 +81,7 @@ func init() {
 func Handler(o Options) http.Handler {
 	s := &server{
 		Options: o, documents: &documents{},
-		largeBodies: make(chan struct{}, max(1, largeBodies/max(1, o.MaxBodyBytes))),
+		largeBodies: newLargeBodies(o.MaxBodyBytes),
 		complaints:  telemetry.NewLogLimit[fault.Reason](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
 	}
 	engine := gin.New()

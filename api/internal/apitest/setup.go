@@ -176,7 +176,8 @@ func Setup(t testing.TB, change ...func(*Options)) *Gateway {
 	std := api.NewServer(api.Handler(api.Options{
 		Relay: calls, Capabilities: g.Operations,
 		Limits: g.Limits, Meter: g.Meter, Store: g.Store, Pool: g.Pool, Links: Links,
-		PublicURL: "https://gateway.example", MaxBodyBytes: o.MaxBody, TrustedProxies: o.Proxies, Locator: o.Locator,
+		PublicURL: "https://gateway.example", MaxBodyBytes: o.MaxBody, MaxMessageBytes: o.MaxBody,
+		TrustedProxies: o.Proxies, Locator: o.Locator,
 		Stock: sells, Now: o.Now, Logger: log, Draining: make(chan struct{}), Metrics: g.Metrics.Calls,
 		Tracer: o.Tracer, ClientStall: o.Stall, Pages: o.Pages, Agents: agents, AgentTools: g.Tools,
 	}), o.Timeout, log)

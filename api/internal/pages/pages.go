@@ -29,9 +29,10 @@ var templateFiles embed.FS
 
 // Facts are what differs between deployments.
 type Facts struct {
-	PublicURL string // without a trailing slash
-	Contact   string
-	MaxBody   int64
+	PublicURL  string // without a trailing slash
+	Contact    string
+	MaxBody    int64 // of the relay, in bytes
+	MaxMessage int64 // to the MCP server, in bytes
 	// KeepCallDays is how long a call record is kept; the worker deletes older ones.
 	KeepCallDays int
 	Operations   []openapi.Operation               // of the document

@@ -49,8 +49,8 @@ func TestSubmission_TakesATransactionWithSixBlobs(t *testing.T) {
 
 func TestRequests_LargeBodiesAreReadAFewAtATime(t *testing.T) {
 	t.Parallel()
-	g := apitest.Setup(t, func(o *apitest.Options) { o.MaxBody = 32 << 20 }) // two at a time
-	key := g.Unlimited()
+	g := apitest.Setup(t, func(o *apitest.Options) { o.MaxBody = 8 << 20 }) // two at a time for an account
+	key, other := g.Unlimited(), g.Unlimited()
 	large := apitest.Call("eth_call", `["`+strings.Repeat("0", 2<<20)+`"]`)
 	answered := make(chan int, 2)
 	var rest []*io.PipeWriter
@@ -73,7 +73,8 @@ func TestRequests_LargeBodiesAreReadAFewAtATime(t *testing.T) {
 	if got := refused.Header.Get("Retry-After"); got != "1" {
 		t.Errorf("Retry-After is %q, want 1", got)
 	}
-	g.Eth(key, "eth_call").Result() // others are served
+	g.Eth(key, "eth_call").Result() // smaller ones are read
+	g.RPC(other, chain.EthMainnet, large).Result()
 	for _, w := range rest {
 		_, err := w.Write([]byte(large[len(large)-1:]))
 		g.Must(err)

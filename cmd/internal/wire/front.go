@@ -23,6 +23,9 @@ import (
 )
 
 // front handles requests, and has what must be closed after the last one.
+// maxToolBody bounds a message to the MCP server in bytes: it is read before its key is.
+const maxToolBody = 1 << 20
+
 type front struct {
 	handler   http.Handler
 	relay     *relay.Relay
@@ -81,9 +84,10 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	if err != nil {
 		return nil, err
 	}
+	maxMessage := min(cfg.MaxBodyBytes, maxToolBody)
 	agents := mcp.New(mcp.Options{
 		Capabilities: operations, Relay: f.relay, Limits: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		Hosts: cfg.AgentHosts(), MaxBodyBytes: cfg.MaxBodyBytes, Now: time.Now, Logger: log,
+		Hosts: cfg.AgentHosts(), MaxBodyBytes: maxMessage, Now: time.Now, Logger: log,
 	})
 	var tools []api.AgentTool
 	for _, t := range agents.Tools() {
@@ -91,7 +95,8 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	}
 	f.handler = api.Handler(api.Options{
 		Relay: f.relay, Capabilities: operations, Limits: fence, Meter: b.meter, Store: b.store, Pool: b.pool,
-		Links: links, PublicURL: cfg.PublicURL, MaxBodyBytes: cfg.MaxBodyBytes, KeepCallDays: cfg.CallRecordsDays,
+		Links: links, PublicURL: cfg.PublicURL, MaxBodyBytes: cfg.MaxBodyBytes, MaxMessageBytes: maxMessage,
+		KeepCallDays: cfg.CallRecordsDays,
 		TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Stock: sells, Agents: agents, AgentTools: tools,
 		Pages: pages, Now: time.Now, Logger: log, Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout),
 		Metrics: b.metrics.Calls, Tracer: tracer,
