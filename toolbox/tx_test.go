@@ -278,10 +278,10 @@ func TestTx_OutcomeOnSolana(t *testing.T) {
 			expect.Nil(in, s.Confirmations)
 			expect.Equal(in, s.GasUsed, "")
 			expect.Equal(in, s.Hash, someSig)
+			require.Len(t, f.asked, 1)
 			params, err := json.Marshal(f.asked[0].Params)
 			require.NoError(t, err)
 			expect.Equal(t, string(params), `[["`+someSig+`"],{"searchTransactionHistory":true}]`)
-			expect.Len(t, f.asked, 1)
 			if empty := f.asked[0].Empty; !empty([]byte(`{"value":[null]}`)) ||
 				empty([]byte(`{"value":[`+strings.Replace(tc.value, "null", "1", 1)+`]}`)) && tc.value != "null" {
 				t.Error("the wrong results are taken for empty")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestP99_IsByNearestRank(t *testing.T) {
@@ -71,8 +72,8 @@ func TestTimeline_SortsCallsByTheirEndAroundTheKill(t *testing.T) {
 	}
 	samples = append(samples, sample{ended: killed + 20*time.Millisecond, took: time.Second, err: errors.New("reset")})
 	line := newTimeline(samples, killed, 3*time.Second, 5*time.Second)
-	expect.Len(t, line.before, 30)
-	expect.Len(t, line.after, 50)
+	require.Len(t, line.before, 30)
+	require.Len(t, line.after, 50)
 	expect.Equal(t, line.usual, 4)
 	expect.Equal(t, line.reads, 801)
 	in := expect.In(t, "p99 after the kill")

@@ -15,14 +15,14 @@ type LogSpan struct {
 	// so their logs may be of blocks beyond it.
 	FromTag, ToTag bool
 	// Divisible reports that the call can be split into calls by number. That needs numbers, or the
-	// tag latest, for which To is the head: a part ends at a number. It is false for pending, safe
-	// and finalized, whose numbers differ from upstream to upstream.
+	// tag latest, for which To is the head: a part ends at a number. It is false for safe and
+	// finalized, whose numbers differ from upstream to upstream.
 	Divisible bool
 }
 
 // LogSpan returns the range of an eth_getLogs call, with tags resolved as Weigh does; false for
-// another method, a filter with blockHash, one that Weigh refuses, and a range that ends before it
-// begins.
+// another method, a filter with blockHash, one that Weigh refuses, a range that ends before it
+// begins, and one with pending, because pending logs have no block.
 func (m *Method) LogSpan(params []byte, heads Heads) (LogSpan, bool) {
 	if m.rule != weighLogRange {
 		return LogSpan{}, false
@@ -39,6 +39,9 @@ func (m *Method) LogSpan(params []byte, heads Heads) (LogSpan, bool) {
 		return LogSpan{}, false
 	}
 	from, to := logBounds(params)
+	if isPending(from) || isPending(to) {
+		return LogSpan{}, false
+	}
 	s.Divisible = divisible(filter.from, from) && divisible(filter.to, to)
 	return s, true
 }
@@ -67,6 +70,11 @@ func divisible(b bound, raw []byte) bool {
 	}
 	tag, _ := text(raw)
 	return string(tag) == "latest"
+}
+
+func isPending(bound []byte) bool {
+	tag, _ := text(bound)
+	return string(tag) == "pending"
 }
 
 // WithLogRange returns the parameters of an eth_getLogs call with other bounds. Everything else is

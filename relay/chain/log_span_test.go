@@ -29,7 +29,6 @@ func TestLogSpan_ResolvesTheEndsOfARange(t *testing.T) {
 		`[{"fromBlock":"0x10"}]`:                       {From: 16, To: 1000, ToTag: true, Divisible: true},
 		`[{"toBlock":"0x3e8"}]`:                        {From: 1000, To: 1000, FromTag: true, Divisible: true},
 		`[{"fromBlock":"0x10","toBlock":"finalized"}]`: {From: 16, To: 1000, ToTag: true},
-		`[{"fromBlock":"0x10","toBlock":"pending"}]`:   {From: 16, To: 1000, ToTag: true},
 		`[{"fromBlock":"safe","toBlock":"latest"}]`:    {From: 1000, To: 1000, FromTag: true, ToTag: true},
 		`[]`: {From: 1000, To: 1000, FromTag: true, ToTag: true, Divisible: true},
 		`[{"blockHash":null,"fromBlock":"0x1","toBlock":"0x1"}]`: {From: 1, To: 1, Divisible: true},
@@ -41,7 +40,7 @@ func TestLogSpan_ResolvesTheEndsOfARange(t *testing.T) {
 	}
 	for _, params := range []string{
 		`[{"blockHash":"0x12"}]`, `[{"fromBlock":"0x2","toBlock":"0x1"}]`, `[{"fromBlock":"0x2","fromBlock":"0x2"}]`,
-		`["x"]`,
+		`["x"]`, `[{"fromBlock":"0x10","toBlock":"pending"}]`, `[{"fromBlock":"pending"}]`,
 	} {
 		if got, ok := m.LogSpan([]byte(params), chain.Heads{Latest: 1000}); ok {
 			t.Errorf("%s spans %+v", params, got)

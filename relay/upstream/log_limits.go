@@ -21,8 +21,8 @@ import (
 const noLogLimit = math.MaxUint64
 
 // How long a learned limit holds. Then one call tries the whole range again, because a plan with a
-// provider may have changed. A guess holds for less, and is never below minGuess: a refusal in
-// words that are misread must not make every call a hundred.
+// provider may have changed. A guess holds for less, and so does a limit below minGuess, which no
+// guess is: a refusal in words that are misread must not make every call a hundred.
 const (
 	statedFor  = time.Hour
 	guessedFor = 10 * time.Minute
@@ -81,10 +81,10 @@ func (l *logLimit) learn(now time.Time, news LogLimit) bool {
 // shorter ranges.
 func (l *logLimit) refused(now time.Time, said logrange.Refusal) bool {
 	news := LogLimit{Blocks: said.Limit, Until: now.Add(statedFor)}
-	if !said.Stated {
-		if said.Limit < minGuess {
-			return false
-		}
+	if !said.Stated && said.Limit < minGuess {
+		return false
+	}
+	if !said.Stated || said.Limit < minGuess {
 		news.Until = now.Add(guessedFor)
 	}
 	lower := l.learn(now, news)

@@ -27,6 +27,9 @@ type Memory interface {
 const (
 	maxLogRequests = 1024 // of one call, repeated ones included
 	logsAtOnce     = 8    // requests of one call in flight
+	// maxSplitBytes bounds the parts of one call, which stay in memory until its client has read
+	// them.
+	maxSplitBytes = 64 << 20
 	// Pauses while an upstream is at its limit, growing, and after it throttled a part.
 	roomPause     = 5 * time.Millisecond
 	maxRoomPause  = 100 * time.Millisecond
@@ -302,16 +305,20 @@ func (l *logRead) gather(ctx context.Context, parts []logPart) (*Answer, *fault.
 	return failure.answer, nil
 }
 
-// atOnce returns how many requests of the call may be in flight: half of what an upstream with a
-// limit of its own takes, so that other calls have room.
+// atOnce returns how many requests of the call may be in flight: half of what the usable upstreams
+// take together, so that other calls have room.
 func (l *logRead) atOnce() int {
-	most := logsAtOnce
-	for _, e := range l.endpoints {
-		if e.limits != nil && e.limits.most > 0 {
-			most = min(most, max(1, int(e.limits.most/2)))
+	now, room := l.now(), 0
+	for _, e := range l.eligible() {
+		switch {
+		case !e.serves(e.state.Load(), now):
+		case e.limits == nil || e.limits.most == 0:
+			return logsAtOnce
+		default:
+			room += int(e.limits.most)
 		}
 	}
-	return most
+	return min(logsAtOnce, max(1, room/2))
 }
 
 // part reads a part whole, with as many requests as that takes, one after the other.
@@ -366,7 +373,7 @@ func (l *logRead) whole(answer *Answer, p *logPart) (logrange.Part, *fault.Error
 }
 
 func (l *logRead) tooManyBytes() *fault.Error {
-	return l.shorter("The answer is larger than the %d bytes that this gateway passes on.", l.r.MaxAnswer)
+	return l.shorter("The answer is larger than the %d bytes that this gateway gathers from parts.", l.maxBytes())
 }
 
 func (l *logRead) tooManyRequests() *fault.Error {

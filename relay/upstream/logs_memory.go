@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -10,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 )
 
-// body is an answer that is copied into memory. Its bytes count against MaxAnswer, and its memory
+// body is an answer that is copied into memory. Its bytes count against maxBytes, and its memory
 // against Memory, until the call's answer is released.
 type body struct {
 	of    *logRead
@@ -49,9 +48,12 @@ func (b *body) readAll(answer *Answer) (*fault.Error, error) {
 	return nil, nil
 }
 
-// count refuses bytes beyond MaxAnswer.
+// maxBytes returns the most bytes of all parts.
+func (l *logRead) maxBytes() int64 { return min(l.r.MaxAnswer, maxSplitBytes) }
+
+// count refuses bytes beyond maxBytes.
 func (b *body) count(n int) *fault.Error {
-	if b.of.bytes.Add(int64(n)) > b.of.r.MaxAnswer {
+	if b.of.bytes.Add(int64(n)) > b.of.maxBytes() {
 		return b.of.tooManyBytes()
 	}
 	return nil
@@ -93,15 +95,15 @@ func (l *logRead) giveBack() {
 // until it is released.
 func (l *logRead) merged(parts []logrange.Part) *Answer {
 	pieces := net.Buffers(logrange.Merge(parts))
-	first, n := 0, 0
-	for first < len(pieces) && n < peekBytes {
-		n += len(pieces[first])
-		first++
+	total := 0
+	for _, piece := range pieces {
+		total += len(piece)
 	}
-	a := &Answer{Result: bytes.Join(pieces[:first], nil), body: &gathered{l}}
-	if first < len(pieces) {
-		rest := pieces[first:]
-		a.Rest = &rest
+	result := make([]byte, min(total, peekBytes))
+	_, _ = io.ReadFull(&pieces, result) // it has so many
+	a := &Answer{Result: result, body: &gathered{l}}
+	if total > peekBytes {
+		a.Rest = &pieces
 	}
 	return a
 }
