@@ -362,6 +362,7 @@ func (l *logRead) whole(answer *Answer, p *logPart) (logrange.Part, *fault.Error
 	f, err := b.readAll(answer)
 	var part logrange.Part
 	if f == nil && err == nil {
+		b.trim()
 		part, err = logrange.ReadPart(b.bytes, p.within)
 	}
 	if err != nil {

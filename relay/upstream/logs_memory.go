@@ -76,6 +76,21 @@ func (b *body) grow(more int) *fault.Error {
 	return nil
 }
 
+// trim returns the memory that a complete answer does not fill: what a buffer that doubles leaves
+// free, for as long as the call is held.
+func (b *body) trim() {
+	left := b.held - len(b.bytes)
+	if left < peekBytes {
+		return
+	}
+	b.bytes = append(make([]byte, 0, len(b.bytes)), b.bytes...)
+	b.held -= left
+	if m := b.of.r.Memory; m != nil {
+		m.Give(left)
+		b.of.held.Add(int64(-left))
+	}
+}
+
 // drop returns the memory of an unusable answer.
 func (b *body) drop() {
 	b.of.bytes.Add(int64(-len(b.bytes)))

@@ -546,8 +546,9 @@ func TestReadLogs_HugePartsAreBoundedInMemory(t *testing.T) {
 		want      fault.Reason
 		mayFollow string
 	}{
-		"the answer": {16 << 20, 1 << 30, fault.RangeTooLarge, "this block range should work: [0x7a120, 0x7a313]"},
-		"the memory": {1 << 30, 16 << 20, fault.UpstreamFailed, "Retry in a second"},
+		"the answer":     {16 << 20, 1 << 30, fault.RangeTooLarge, "this block range should work: [0x7a120, 0x7a313]"},
+		"a split answer": {1 << 30, 1 << 30, fault.RangeTooLarge, "larger than the 67108864 bytes"},
+		"the memory":     {1 << 30, 16 << 20, fault.UpstreamFailed, "Retry in a second"},
 	} {
 		r := getLogs(t, 1000)
 		memory := &counted{limit: row.memory}
@@ -557,7 +558,7 @@ func TestReadLogs_HugePartsAreBoundedInMemory(t *testing.T) {
 		require.NotNil(in, f)
 		expect.Equal(in, f.Reason, row.want)
 		expect.Contains(in, f.Message, row.mayFollow)
-		if bound := int(row.answer) + logsAtOnce*(4<<20); memory.now() != 0 || memory.most > min(row.memory, bound) {
+		if bound := int(min(row.answer, maxSplitBytes)) + logsAtOnce*(4<<20); memory.now() != 0 || memory.most > min(row.memory, bound) {
 			t.Errorf("%s: it held %d bytes, and %d afterwards", name, memory.most, memory.now())
 		}
 	}
