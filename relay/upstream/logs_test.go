@@ -409,7 +409,7 @@ func TestReadLogs_WordsThatChangeInTheMiddle(t *testing.T) {
 		}
 		return nil
 	}
-	c := logChain(t, nil, n)
+	c := logChain(t, func(list []config.Upstream) { list[0].MaxConcurrent = 2 }, n) // one part after the other
 	answer, f := c.Read(deadline(t, testTimeout), getLogs(t, 1000))
 	wantLogs(t, wholeLogs(t, answer, f), 1000)
 	if limit := c.endpoints[0].logLimit.blocks(time.Now()); limit != 20 {
@@ -558,7 +558,8 @@ func TestReadLogs_HugePartsAreBoundedInMemory(t *testing.T) {
 		require.NotNil(in, f)
 		expect.Equal(in, f.Reason, row.want)
 		expect.Contains(in, f.Message, row.mayFollow)
-		if bound := int(min(row.answer, maxSplitBytes)) + logsAtOnce*(4<<20); memory.now() != 0 || memory.most > min(row.memory, bound) {
+		bound := int(min(row.answer, maxSplitBytes)) + logsAtOnce*(4<<20)
+		if memory.now() != 0 || memory.most > min(row.memory, bound) {
 			t.Errorf("%s: it held %d bytes, and %d afterwards", name, memory.most, memory.now())
 		}
 	}
