@@ -162,7 +162,7 @@ func (p *capabilityProbe) on(c *Chain) bool {
 // ask reports whether the upstream is capable, and whether its answers were clear.
 func (p *capabilityProbe) ask(ctx context.Context, c *Chain, e *Endpoint, head uint64) (able, sure bool) {
 	for i := range p.calls {
-		e.limits.waitToProbe(ctx, e.health.now)
+		e.limits.WaitToProbe(ctx, e.health.now)
 		if able, sure = p.calls[i].ask(ctx, c, e, head); !able {
 			return false, sure
 		}

@@ -53,7 +53,7 @@ func (c *Chain) next(s *search) (choice, bool) {
 				break
 			}
 			e := s.list[i]
-			if e.limits.take(now) {
+			if e.limits.Take(now) {
 				s.tried |= 1 << i
 				return choice{e, trial, more}, true
 			}
@@ -212,10 +212,10 @@ func rating(usual time.Duration, bad float64, lag, toleratedLag uint64) float64 
 // the latency of its last probe.
 func (s *healthSnapshot) usual(heavy bool, state *UpstreamState) time.Duration {
 	switch {
-	case heavy && s.latency[heavyReads].known:
-		return s.latency[heavyReads].p90
-	case s.latency[standardReads].known:
-		return s.latency[standardReads].p90
+	case heavy && s.latency[heavyReads].Known:
+		return s.latency[heavyReads].P90
+	case s.latency[standardReads].Known:
+		return s.latency[standardReads].P90
 	case state.LatencyMicros > 0:
 		return time.Duration(state.LatencyMicros) * time.Microsecond
 	}

@@ -43,7 +43,7 @@ func (c *Chain) choiceFor(r *Request, tried uint64) string {
 	if !ok {
 		return "none"
 	}
-	to.limits.give()
+	to.limits.Release()
 	if to.trial {
 		to.health.endTrial()
 	}

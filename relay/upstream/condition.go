@@ -90,8 +90,8 @@ func (c *Chain) Expect(m *chain.Method, supply plan.Supply, tier plan.Tier) (Exp
 	e := c.endpoints[best.place]
 	s, h := e.state.Load(), e.health.snapshot(now)
 	x := Expectation{
-		Supply: e.Supply, Usable: usable, FromCalls: h.latency[classOf(r.Heavy)].known ||
-			h.latency[standardReads].known,
+		Supply: e.Supply, Usable: usable, FromCalls: h.latency[classOf(r.Heavy)].Known ||
+			h.latency[standardReads].Known,
 	}
 	if x.FromCalls || s.LatencyMicros > 0 {
 		x.Latency = h.usual(r.Heavy, s)

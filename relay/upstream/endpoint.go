@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/price"
+	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 	"github.com/chainaccess/gateway/relay/upstream/internal/scrub"
 )
@@ -37,7 +38,7 @@ type Endpoint struct {
 	writes      *http.Transport
 	scrub       scrub.Scrubber
 	health      health
-	limits      *limits // nil for no limits
+	limits      *ratelimit.Limits // nil for no limits
 	lacking     unsupported
 	lateIDs     lateIDs
 	logLimit    logLimit
@@ -81,7 +82,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 	e := &Endpoint{
 		Name:   u.Name,
 		Supply: plan.Supply(u.Supply),
-		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: newLimits(u),
+		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: ratelimit.New(u),
 		writes: writeTransport(),
 		scrub:  scrub.New(address, u.Headers),
 		health: health{now: now}, lacking: unsupported{now: now},

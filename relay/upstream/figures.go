@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
 )
 
 // Figures is what processes observed of an upstream's calls in the last five minutes. Figures of
@@ -51,17 +52,15 @@ func (h *health) figures(now time.Time) Figures {
 	}
 	index := now.Unix() / 60
 	for class := range f.Latencies {
-		var all latencies
+		var all latency.Histogram
 		for i := range h.minutes {
 			if m := &h.minutes[i]; index-m.index < healthMinutes {
-				all.merge(&m.latencies[class])
+				all.Merge(&m.latencies[class])
 			}
 		}
 		f.Latencies[class] = make(map[int]uint32)
-		for bucket, n := range all.counts {
-			if n > 0 {
-				f.Latencies[class][bucket] = n
-			}
+		for bucket, n := range all.Buckets() {
+			f.Latencies[class][bucket] = n
 		}
 	}
 	return f
@@ -85,17 +84,14 @@ func (f *Figures) add(other Figures) {
 }
 
 // quantiles returns the quantiles of the answers to these classes of reads.
-func (f *Figures) quantiles(classes ...int) quantiles {
-	var all latencies
+func (f *Figures) quantiles(classes ...int) latency.Quantiles {
+	var all latency.Histogram
 	for _, class := range classes {
 		for bucket, n := range f.Latencies[class] {
-			if bucket >= 0 && bucket < latencyBuckets {
-				all.counts[bucket] += n
-				all.total += n
-			}
+			all.AddBucket(bucket, n)
 		}
 	}
-	return all.quantiles()
+	return all.Quantiles()
 }
 
 // Figures expire after figuresLast, so that an ended process is soon forgotten. At most

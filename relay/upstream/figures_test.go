@@ -56,8 +56,8 @@ func TestFigures_OfAllProcessesAddUp(t *testing.T) {
 	q := f.quantiles(standardReads, heavyReads)
 	if near := func(got, want time.Duration) bool {
 		return got > want*7/8 && got < want*9/8
-	}; !near(q.p90, 100*time.Millisecond) {
-		t.Errorf("nine of ten take %s", q.p90)
+	}; !near(q.P90, 100*time.Millisecond) {
+		t.Errorf("nine of ten take %s", q.P90)
 	}
 	sum := slices.Sorted(maps.Values(f.Latencies[standardReads]))
 	require.Len(t, sum, 2, f.Latencies)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -14,7 +15,7 @@ import (
 // probation in which one failure excludes it again, which prevents flapping.
 const (
 	healthMinutes     = 5
-	minSamples        = 10
+	minSamples        = latency.MinAnswers
 	maxErrorRate      = 0.5
 	failuresInARow    = 3
 	successesToReturn = 3
@@ -48,7 +49,7 @@ type healthMinute struct {
 	calls, failed, throttled int64
 	// Calls from before a return no longer count for exclusion, but do in the statistics.
 	forgivenCalls, forgivenFailed int64
-	latencies                     [readClasses]latencies
+	latencies                     [readClasses]latency.Histogram
 }
 
 // health is what this process observed of an upstream in the last ten minutes, and whether it is
@@ -84,7 +85,7 @@ type healthSnapshot struct {
 	calls     int64
 	errorRate float64 // 0 below minSamples, like throttled
 	throttled float64 // the share of calls that were throttled
-	latency   [readClasses]quantiles
+	latency   [readClasses]latency.Quantiles
 }
 
 var unknownHealth = new(healthSnapshot)
@@ -131,10 +132,10 @@ func (h *health) record(o observation) {
 	wasOut := h.out
 	switch {
 	case o.slow:
-		m.latencies[classOf(o.heavy)].add(o.took)
+		m.latencies[classOf(o.heavy)].Add(o.took)
 	case o.blame == blameNobody:
 		if o.meaning == rules.Answer && !o.write {
-			m.latencies[classOf(o.heavy)].add(o.took)
+			m.latencies[classOf(o.heavy)].Add(o.took)
 		}
 		h.succeeded(now.Add(-o.took))
 	default:
@@ -268,13 +269,13 @@ func (h *health) publish(now time.Time) {
 	}
 	index := now.Unix() / 60
 	for class := range s.latency {
-		var all latencies
+		var all latency.Histogram
 		for i := range h.minutes {
 			if m := &h.minutes[i]; index-m.index < healthMinutes {
-				all.merge(&m.latencies[class])
+				all.Merge(&m.latencies[class])
 			}
 		}
-		s.latency[class] = all.quantiles()
+		s.latency[class] = all.Quantiles()
 	}
 	h.published.Store(s)
 }

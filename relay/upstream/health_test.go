@@ -309,13 +309,13 @@ func TestHealth_OldSamplesLeaveTheWindow(t *testing.T) {
 	s := h.newest()
 	require.Equal(t, s.errorRate, 0.2)
 	require.Equal(t, s.throttled, 0.01)
-	require.True(t, s.latency[standardReads].known)
+	require.True(t, s.latency[standardReads].Known)
 	clock.Advance(healthMinutes * time.Minute)
 	s = h.snapshot(clock.Now())
 	in := expect.In(t, "after the window")
 	expect.Equal(in, s.errorRate, 0)
 	expect.Equal(in, s.throttled, 0)
-	expect.False(in, s.latency[standardReads].known)
+	expect.False(in, s.latency[standardReads].Known)
 }
 
 func TestHealth_PublishesFiguresPeriodicallyAndStatesAtOnce(t *testing.T) {
@@ -329,7 +329,7 @@ func TestHealth_PublishesFiguresPeriodicallyAndStatesAtOnce(t *testing.T) {
 	}
 	clock.Advance(publishEvery)
 	h.succeed(1)
-	if s := h.snapshot(clock.Now()); s == first || !s.latency[standardReads].known {
+	if s := h.snapshot(clock.Now()); s == first || !s.latency[standardReads].Known {
 		t.Errorf("after a while: %+v", s)
 	}
 	h.fail(failuresInARow)
@@ -357,7 +357,7 @@ func TestHealth_SlowCallsCountAsLatencyAndNotAsFailures(t *testing.T) {
 	s := h.newest()
 	expect.False(t, s.out)
 	expect.Equal(t, s.errorRate, 0)
-	expect.AtLeast(t, s.latency[standardReads].p50, time.Second)
+	expect.AtLeast(t, s.latency[standardReads].P50, time.Second)
 }
 
 func TestHealth_LatenciesAreOfAnswersToReads(t *testing.T) {
@@ -370,10 +370,10 @@ func TestHealth_LatenciesAreOfAnswersToReads(t *testing.T) {
 		h.record(observation{verdict: verdicts[rules.Range], took: time.Microsecond})
 	}
 	s := h.newest()
-	if p := s.latency[standardReads].p99; p > 12*time.Millisecond {
+	if p := s.latency[standardReads].P99; p > 12*time.Millisecond {
 		t.Errorf("the latency of standard reads is %s", p)
 	}
-	if p := s.latency[heavyReads].p50; p < 800*time.Millisecond || p > 1200*time.Millisecond {
+	if p := s.latency[heavyReads].P50; p < 800*time.Millisecond || p > 1200*time.Millisecond {
 		t.Errorf("the latency of heavy reads is %s", p)
 	}
 }

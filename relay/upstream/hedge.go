@@ -61,7 +61,7 @@ func (c *Chain) hedgeAfter(s *search, to choice, o *outcome) (after time.Duratio
 	}
 	c.hedges.earn()
 	usual := &to.health.snapshot(c.now()).latency[classOf(s.r.Heavy)]
-	return usual.p95, usual.known && to.more > 0 && c.hedges.affordable()
+	return usual.P95, usual.Known && to.more > 0 && c.hedges.affordable()
 }
 
 var errPanicked = errors.New("an attempt panicked")

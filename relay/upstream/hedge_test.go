@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
+	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 )
 
 // hedged returns Ethereum with scripted upstreams, of which the first usually answers within
@@ -141,7 +144,7 @@ func TestHedge_StreamedAnswerGoesOnToItsEnd(t *testing.T) {
 func TestHedge_AnswerAfterARaceIsReleased(t *testing.T) {
 	t.Parallel()
 	c, servers := hedged(t, 1)
-	c.endpoints[0].limits = &limits{most: 1}
+	c.endpoints[0].limits = ratelimit.New(config.Upstream{MaxConcurrent: 1})
 	servers[0].Default(testkit.Large(4 << 20))
 	decided := make(chan struct{})
 	close(decided)
@@ -153,7 +156,7 @@ func TestHedge_AnswerAfterARaceIsReleased(t *testing.T) {
 		make(chan attempted), decided)
 	c.hedges.racing.Wait()
 	late.callOff()
-	if n := c.endpoints[0].limits.inFlight.Load(); n != 0 {
+	if n := held(c.endpoints[0]); n != 0 {
 		t.Error("it holds its room for ever")
 	}
 }
@@ -166,8 +169,8 @@ func TestHedge_OnlyFastReadsWithRoomAndCredit(t *testing.T) {
 		"without credit": func(c *Chain, _ *Request) { c.hedges.credit.Store(hedgeCost - 2) },
 		"unmeasured":     func(_ *Chain, r *Request) { r.Heavy = true },
 		"no room": func(c *Chain, _ *Request) {
-			c.endpoints[1].limits = &limits{most: 1}
-			c.endpoints[1].limits.inFlight.Store(1)
+			c.endpoints[1].limits = ratelimit.New(config.Upstream{MaxConcurrent: 1})
+			c.endpoints[1].limits.Take(time.Now())
 		},
 		"not in good standing": func(c *Chain, _ *Request) { c.endpoints[1].health.fail(minSamples) },
 	} {
@@ -176,7 +179,7 @@ func TestHedge_OnlyFastReadsWithRoomAndCredit(t *testing.T) {
 			c, servers := hedged(t, 2)
 			// Forget the latencies of heavy reads and keep those of standard ones.
 			for i := range c.endpoints[0].health.minutes {
-				c.endpoints[0].health.minutes[i].latencies[heavyReads] = latencies{}
+				c.endpoints[0].health.minutes[i].latencies[heavyReads] = latency.Histogram{}
 			}
 			c.endpoints[0].health.newest()
 			r := fast()
@@ -233,7 +236,7 @@ func TestHedge_ClientThatLeavesARaceBlamesNobody(t *testing.T) {
 	c, servers := hedged(t, 2)
 	for i, s := range servers {
 		s.Default(testkit.Hang(nil))
-		c.endpoints[i].limits = &limits{most: 1}
+		c.endpoints[i].limits = ratelimit.New(config.Upstream{MaxConcurrent: 1})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan *fault.Error, 1)
@@ -253,8 +256,8 @@ func TestHedge_ClientThatLeavesARaceBlamesNobody(t *testing.T) {
 		if i == 0 {
 			want = calls
 		}
-		if got := e.health.newest().calls; got != want || e.limits.inFlight.Load() != 0 {
-			t.Errorf("%s: %d calls counted, want %d; %d hold room", e.Name, got, want, e.limits.inFlight.Load())
+		if got := e.health.newest().calls; got != want || held(e) != 0 {
+			t.Errorf("%s: %d calls counted, want %d; %d hold room", e.Name, got, want, held(e))
 		}
 	}
 }

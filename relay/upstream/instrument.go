@@ -115,7 +115,7 @@ func (p *Pool) instrument(set *chainSet) {
 				e.metrics = p.metrics.Upstream(string(id), e.Name, attemptOutcomes[:])
 				e.health.metrics = e.metrics
 				if e.limits != nil {
-					e.limits.metrics = e.metrics
+					e.limits.Metrics = e.metrics
 				}
 			}
 		}

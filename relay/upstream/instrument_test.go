@@ -132,7 +132,7 @@ func TestMetrics_ExclusionsAndLimitsAreCounted(t *testing.T) {
 	}
 	answer.Release()
 	limited := c.endpoints[1].limits
-	if !limited.take(time.Now()) || limited.take(time.Now()) {
+	if !limited.Take(time.Now()) || limited.Take(time.Now()) {
 		t.Fatal("the limit is not kept")
 	}
 	wantExposed(t, m, map[string]string{

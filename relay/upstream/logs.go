@@ -312,10 +312,10 @@ func (l *logRead) atOnce() int {
 	for _, e := range l.eligible() {
 		switch {
 		case !e.serves(e.state.Load(), now):
-		case e.limits == nil || e.limits.most == 0:
+		case e.limits.Concurrency() == 0:
 			return logsAtOnce
 		default:
-			room += int(e.limits.most)
+			room += int(e.limits.Concurrency())
 		}
 	}
 	return min(logsAtOnce, max(1, room/2))

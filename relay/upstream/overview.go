@@ -104,12 +104,12 @@ func (o *Overview) figures(f Figures, s UpstreamState, toleratedLag uint64) {
 		}
 	}
 	usual := time.Duration(s.LatencyMicros) * time.Microsecond
-	if q := f.quantiles(standardReads); q.known {
-		usual = q.p90
+	if q := f.quantiles(standardReads); q.Known {
+		usual = q.P90
 	}
 	switch q := f.quantiles(standardReads, heavyReads); {
-	case q.known:
-		o.P50, o.P95, o.Source = milliseconds(q.p50), milliseconds(q.p95), "calls"
+	case q.Known:
+		o.P50, o.P95, o.Source = milliseconds(q.P50), milliseconds(q.P95), "calls"
 	case usual > 0:
 		o.P50, o.P95, o.Source = milliseconds(usual), milliseconds(usual), "probes"
 	default:

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 )
 
 // panicking is a reader with a bug.
@@ -30,7 +32,7 @@ func TestPanic_InARaceIsABrokenAttempt(t *testing.T) {
 				slog.New(slog.NewTextHandler(&logged, nil)), telemetry.NewLogLimit[panicKind](1, time.Hour, time.Now),
 			}
 			for i, s := range servers {
-				c.endpoints[i].limits = &limits{most: 1}
+				c.endpoints[i].limits = ratelimit.New(config.Upstream{MaxConcurrent: 1})
 				s.Default(testkit.Result("0xgood"))
 			}
 			// No upstream answers before the panic: a cancelled attempt would not reach it.
@@ -65,7 +67,7 @@ func TestPanic_InARaceIsABrokenAttempt(t *testing.T) {
 				t.Error("panics are logged without a bound")
 			}
 			for _, e := range c.endpoints {
-				if n := e.limits.inFlight.Load(); n != 0 {
+				if n := held(e); n != 0 {
 					t.Errorf("%s: %d calls hold room", e.Name, n)
 				}
 			}
@@ -89,18 +91,18 @@ func TestPanic_ReturnsRoomAndTrial(t *testing.T) {
 	c, _ := limited(t, 1, 1)
 	e := c.endpoints[0]
 	e.reads = panicking{e.reads}
-	if !e.limits.take(time.Now()) || !e.health.beginTrial() {
+	if !e.limits.Take(time.Now()) || !e.health.beginTrial() {
 		t.Fatal("no room, or no trial")
 	}
 	panicsIn(t, func() {
 		c.attempt(deadline(t, testTimeout), choice{e, true, 1}, question{body: []byte(`{}`), most: maxAnswer}, 1)
 	})
-	if e.limits.inFlight.Load() != 0 || e.health.trial.Load() {
+	if held(e) != 0 || e.health.trial.Load() {
 		t.Error("a read that panicked holds room, or its trial is under way for ever")
 	}
 	e.template = nil
 	panicsIn(t, func() { _, _ = c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")) })
-	if e.limits.inFlight.Load() != 0 {
+	if held(e) != 0 {
 		t.Error("a submission that panicked holds room")
 	}
 }

@@ -197,7 +197,7 @@ func deadlineOf(ctx context.Context) time.Time {
 // ask sends a probe. reason is why there is no result; empty on success.
 func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byte, reason string) {
 	r := Request{Method: []byte(method), Params: []byte(params)}
-	e.limits.waitToProbe(ctx, e.health.now)
+	e.limits.WaitToProbe(ctx, e.health.now)
 	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
 	if charged(v, answer != nil, err) {
 		e.spend(r.Method)

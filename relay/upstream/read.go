@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/price"
+	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
 	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
@@ -155,7 +156,7 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 			e.health.endTrial()
 		}
 		if holds {
-			e.limits.give()
+			e.limits.Release()
 		}
 	}()
 	until, given := allow(started, ask.deadline, min(left, to.more),
@@ -194,7 +195,7 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	answer.Rest = &reportingReader{pausingReader: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
 	if e.limits != nil {
 		holds = false
-		answer.body = &releasingBody{answer.body, e.limits.give}
+		answer.body = &releasingBody{answer.body, e.limits.Release}
 	}
 	return a
 }
@@ -220,19 +221,19 @@ const (
 // allow returns the deadline of an attempt: its share of the time left, or all of it if no other
 // can be asked. An upstream with a known latency gets at most a multiple of its p99, so that one
 // that hangs leaves time for the others; given is then that time.
-func allow(started, deadline time.Time, left int, usual *quantiles) (until time.Time, given time.Duration) {
+func allow(started, deadline time.Time, left int, usual *latency.Quantiles) (until time.Time, given time.Duration) {
 	if left == 0 {
 		return deadline, 0
 	}
-	usually := max(minAttemptTime, attemptFactor*usual.p99)
+	usually := max(minAttemptTime, attemptFactor*usual.P99)
 	if deadline.IsZero() {
-		if !usual.known {
+		if !usual.Known {
 			return deadline, 0
 		}
 		return started.Add(usually), usually
 	}
 	share := deadline.Sub(started) / time.Duration(left+1)
-	if usual.known && usually < share {
+	if usual.Known && usually < share {
 		return started.Add(usually), usually
 	}
 	return started.Add(share), 0

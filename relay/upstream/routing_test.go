@@ -14,11 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
+	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 )
 
 func TestFailover_UpstreamKilledUnderLoadFailsNoRead(t *testing.T) {
@@ -205,22 +208,22 @@ func TestDeadline_CallThatTakesLongEverywhereBlamesNobody(t *testing.T) {
 
 func TestDeadline_AttemptGetsAMultipleOfTheUsualTimeWithinItsShare(t *testing.T) {
 	t.Parallel()
-	known := func(p99 time.Duration) *quantiles { return &quantiles{known: true, p99: p99} }
+	known := func(p99 time.Duration) *latency.Quantiles { return &latency.Quantiles{Known: true, P99: p99} }
 	for name, row := range map[string]struct {
-		usual  *quantiles
+		usual  *latency.Quantiles
 		left   int
 		within time.Duration // of the deadline
 		want   time.Duration
 		given  bool
 	}{
-		"unmeasured":              {&quantiles{}, 2, 30 * time.Second, 10 * time.Second, false},
+		"unmeasured":              {&latency.Quantiles{}, 2, 30 * time.Second, 10 * time.Second, false},
 		"fast":                    {known(time.Millisecond), 2, 30 * time.Second, minAttemptTime, true},
 		"slow":                    {known(time.Second), 2, 30 * time.Second, 4 * time.Second, true},
 		"slower than its share":   {known(3 * time.Second), 2, 30 * time.Second, 10 * time.Second, false},
 		"little time left":        {known(time.Millisecond), 1, time.Second, 500 * time.Millisecond, false},
 		"the last":                {known(time.Millisecond), 0, 30 * time.Second, 30 * time.Second, false},
 		"no deadline":             {known(time.Second), 1, 0, 4 * time.Second, true},
-		"no deadline, unmeasured": {&quantiles{}, 1, 0, 0, false},
+		"no deadline, unmeasured": {&latency.Quantiles{}, 1, 0, 0, false},
 	} {
 		var by time.Time
 		if row.within > 0 {
@@ -273,7 +276,7 @@ func TestRead_ClientThatLeavesMidAnswerLeaksNothing(t *testing.T) {
 			c, servers := hedged(t, 2)
 			ended := make(chan struct{}, 2)
 			for i, s := range servers {
-				c.endpoints[i].limits = &limits{most: 4}
+				c.endpoints[i].limits = ratelimit.New(config.Upstream{MaxConcurrent: 4})
 				s.Default(func(x *testkit.Exchange) {
 					testkit.Large(1 << 40)(x) // until the connection breaks
 					ended <- struct{}{}
@@ -310,8 +313,8 @@ func TestRead_ClientThatLeavesMidAnswerLeaksNothing(t *testing.T) {
 			<-ended // the upstream's side: its connection was closed
 			c.hedges.racing.Wait()
 			for _, e := range c.endpoints {
-				if s := e.health.newest(); s.errorRate != 0 || e.limits.inFlight.Load() != 0 {
-					t.Errorf("%s: standing %+v, %d calls hold room", e.Name, s, e.limits.inFlight.Load())
+				if s := e.health.newest(); s.errorRate != 0 || held(e) != 0 {
+					t.Errorf("%s: standing %+v, %d calls hold room", e.Name, s, held(e))
 				}
 			}
 			testkit.Eventually(t, testTimeout, func() bool { return goroutinesOf(label) == "" }, "its goroutines end")

@@ -77,6 +77,19 @@ func answerTo(body io.Reader) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":"0x1"}`, idIn(body))
 }
 
+// held returns how many calls hold room of an endpoint.
+func held(e *Endpoint) int64 {
+	most := e.limits.Concurrency()
+	free := int64(0)
+	for free < most && e.limits.Take(time.Now()) {
+		free++
+	}
+	for range free {
+		e.limits.Release()
+	}
+	return most - free
+}
+
 func request(method string) *Request {
 	return &Request{
 		Method: []byte(method), Params: []byte(`[]`), Supply: plan.Public, Tier: plan.Balanced, MaxAnswer: maxAnswer,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
 )
 
 // slotMinutes is the length of a slot; the current one and the one before it are kept.
@@ -127,10 +128,8 @@ func (h *health) addTo(s *Slot, first int64) {
 		s.Attempts += max(m.calls+m.forgivenCalls, failed)
 		s.Failed += failed
 		for class := range m.latencies {
-			for bucket, n := range m.latencies[class].counts {
-				if n > 0 {
-					s.Latencies[account.LatencyBucketOf(latencyMiddle(bucket))] += int64(n)
-				}
+			for bucket, n := range m.latencies[class].Buckets() {
+				s.Latencies[account.LatencyBucketOf(latency.BucketMiddle(bucket))] += int64(n)
 			}
 		}
 	}

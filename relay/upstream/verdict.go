@@ -1,6 +1,8 @@
 package upstream
 
-import "github.com/chainaccess/gateway/relay/upstream/internal/rules"
+import (
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
+)
 
 // blame is what an answer counts as in the upstream's health.
 type blame uint8

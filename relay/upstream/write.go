@@ -99,7 +99,7 @@ const (
 // submitTo makes one attempt, observes it, and returns its room, even after a panic. The error says
 // why there is no answer for the client.
 func (c *Chain) submitTo(ctx context.Context, to choice, body []byte) (*Answer, fate, error) {
-	defer to.limits.give()
+	defer to.limits.Release()
 	started := c.now()
 	ctx, span := c.tracer.Start(ctx, "upstream")
 	defer span.End()

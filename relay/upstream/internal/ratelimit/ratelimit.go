@@ -1,4 +1,5 @@
-package upstream
+// Package ratelimit limits the concurrency and the rate of calls to an upstream.
+package ratelimit
 
 import (
 	"context"
@@ -11,45 +12,55 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// limits keep this process within the concurrency and rate that the operator set for an upstream,
+// Limits keep this process within the concurrency and rate that the operator set for an upstream,
 // so that the plan with a provider is not exceeded. An endpoint at its limit is skipped, but not
 // blamed.
-type limits struct {
+type Limits struct {
 	most     int64 // concurrent calls; 0 for no limit
 	inFlight atomic.Int64
-	pace     *pace // nil for no rate limit
-	metrics  *telemetry.Upstream
+	pace     *pace               // nil for no rate limit
+	Metrics  *telemetry.Upstream // set before the first call; nil counts nothing
 }
 
-func newLimits(u config.Upstream) *limits {
+// New returns the limits of an upstream; nil, which limits nothing, if it has none.
+func New(u config.Upstream) *Limits {
 	if u.MaxConcurrent <= 0 && u.MaxPerSecond <= 0 {
 		return nil
 	}
-	l := &limits{most: int64(u.MaxConcurrent)}
+	l := &Limits{most: int64(u.MaxConcurrent)}
 	if u.MaxPerSecond > 0 {
 		l.pace = newPace(u.MaxPerSecond)
 	}
 	return l
 }
 
-// take reserves room for one call. After true the caller must call give.
-func (l *limits) take(now time.Time) bool {
+// Take reserves room for one call, and reports whether there was some. After true the caller must
+// call Release.
+func (l *Limits) Take(now time.Time) bool {
 	if l == nil {
 		return true
 	}
 	if !l.enter() {
-		l.metrics.Limited(telemetry.ConcurrencyLimit)
+		l.Metrics.Limited(telemetry.ConcurrencyLimit)
 		return false
 	}
 	if l.pace != nil && l.pace.take(now) > 0 {
-		l.give()
-		l.metrics.Limited(telemetry.RateLimit)
+		l.Release()
+		l.Metrics.Limited(telemetry.RateLimit)
 		return false
 	}
 	return true
 }
 
-func (l *limits) enter() bool {
+// Concurrency returns how many calls may be in flight; zero for no limit.
+func (l *Limits) Concurrency() int64 {
+	if l == nil {
+		return 0
+	}
+	return l.most
+}
+
+func (l *Limits) enter() bool {
 	for l.most > 0 {
 		n := l.inFlight.Load()
 		if n >= l.most {
@@ -62,7 +73,8 @@ func (l *limits) enter() bool {
 	return true
 }
 
-func (l *limits) give() {
+// Release returns the room of a call.
+func (l *Limits) Release() {
 	if l != nil && l.most > 0 {
 		l.inFlight.Add(-1)
 	}
@@ -72,9 +84,9 @@ func (l *limits) give() {
 // upstream must still be measured.
 const probePatience = 500 * time.Millisecond
 
-// waitToProbe counts a probe against the rate limit, after at most probePatience. Probes do not
+// WaitToProbe counts a probe against the rate limit, after at most probePatience. Probes do not
 // count against the concurrency limit.
-func (l *limits) waitToProbe(ctx context.Context, now func() time.Time) {
+func (l *Limits) WaitToProbe(ctx context.Context, now func() time.Time) {
 	if l == nil || l.pace == nil {
 		return
 	}
