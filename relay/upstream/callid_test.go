@@ -1,13 +1,10 @@
 package upstream
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,27 +15,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
-
-func TestCallID_IsANumberThatEveryClientKeeps(t *testing.T) {
-	t.Parallel()
-	seen := make(map[string]bool)
-	r := request("eth_call")
-	for range 10_000 {
-		body := r.body()
-		id := string(idOf(body))
-		n, err := strconv.ParseUint(id, 10, 64)
-		require.NoError(t, err)
-		require.Len(t, id, idDigits)
-		require.Less(t, n, 1<<53)
-		require.False(t, seen[id])
-		seen[id] = true
-		if want := `{"jsonrpc":"2.0","id":` + id + `,"method":"eth_call","params":[]}`; string(body) != want ||
-			!json.Valid(body) {
-			t.Fatalf("the request is %s", body)
-		}
-	}
-}
 
 func TestCallID_IsNewForEveryAttempt(t *testing.T) {
 	t.Parallel()
@@ -69,17 +47,9 @@ func TestCallID_IsNewForEveryAttempt(t *testing.T) {
 	}
 }
 
-//nolint:paralleltest // allocations are counted per process
-func TestCallID_CostsOneAllocationWithItsRequest(t *testing.T) {
-	r := request("eth_call")
-	if n := testing.AllocsPerRun(1000, func() { r.body() }); n != 1 {
-		t.Errorf("a request allocates %v times", n)
-	}
-}
-
 func TestAnotherID_EndsTheConnectionAndIsCounted(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("0", 2*peekBytes)
+	long := strings.Repeat("0", 2*transport.PeekBytes)
 	for name, row := range map[string]struct {
 		body    string
 		streams bool
@@ -115,9 +85,10 @@ func TestAnotherID_EndsTheConnectionAndIsCounted(t *testing.T) {
 				case !row.streams && string(answer.Result) != `"0xgood"`:
 					t.Errorf("answered %s", answer.Result)
 				case row.streams:
-					if _, err := io.Copy(io.Discard, answer.Rest); !errors.Is(err, errWrongID) {
-						t.Errorf("the stream ends with %v", err)
-					}
+					_, err := io.Copy(io.Discard, answer.Rest)
+					in := expect.In(t, "at the end of the stream")
+					require.Error(in, err)
+					expect.Contains(in, err.Error(), "another call's id")
 				}
 				answer.Release()
 			}
@@ -210,22 +181,10 @@ func TestAnotherID_LeavesTheOutcomeOfASubmissionUnknown(t *testing.T) {
 	}
 }
 
-func TestRenumbered_ChangesNothingButTheID(t *testing.T) {
-	t.Parallel()
-	r := request("eth_call")
-	r.Params = []byte(`[{"id":1},"latest"]`)
-	body := r.body()
-	kept := bytes.Clone(body)
-	again := renumbered(body)
-	expect.EqualSlices(t, body, kept)
-	expect.False(t, bytes.Equal(idOf(again), idOf(body)))
-	expect.EqualSlices(t, bytes.Replace(again, idOf(again), idOf(body), 1), body)
-}
-
 // longAnswer returns an answer whose id comes last, after more than peekBytes.
 func longAnswer(of string) testkit.Reply {
 	return testkit.Raw(http.StatusOK, "application/json",
-		`{"jsonrpc":"2.0","result":"`+of+strings.Repeat(".", 2*peekBytes)+`","id":$id}`)
+		`{"jsonrpc":"2.0","result":"`+of+strings.Repeat(".", 2*transport.PeekBytes)+`","id":$id}`)
 }
 
 // readAll returns all of an answer that was sent on.

@@ -3,11 +3,9 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -22,6 +20,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 	"github.com/chainaccess/gateway/relay/upstream/internal/scrub"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // Endpoint is one upstream of one chain.
@@ -34,13 +33,13 @@ type Endpoint struct {
 	configured  config.Upstream // as in the upstreams file
 	fingerprint string          // of address and chain id
 	template    *http.Request
-	reads       reader
+	reads       transport.Reader
 	writes      *http.Transport
 	scrub       scrub.Scrubber
 	health      health
 	limits      *ratelimit.Limits // nil for no limits
 	lacking     unsupported
-	lateIDs     lateIDs
+	lateIDs     transport.LateIDs
 	logLimit    logLimit
 	errors      atomic.Pointer[rules.Table] // of the upstreams file in force
 	unknown     rules.UnknownErrors
@@ -50,14 +49,6 @@ type Endpoint struct {
 	tariff      *price.Tariff                 // nil for an upstream whose costs are not counted
 	spending    spending                      // set before the first call
 }
-
-const (
-	dialTimeout     = 5 * time.Second
-	idleTimeout     = 90 * time.Second
-	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection with calls in flight
-	maxIdleConns    = 512
-	maxAnswerHeader = 64 << 10
-)
 
 func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (*Endpoint, error) {
 	address, err := url.Parse(u.URL)
@@ -83,7 +74,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		Name:   u.Name,
 		Supply: plan.Supply(u.Supply),
 		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: ratelimit.New(u),
-		writes: writeTransport(),
+		writes: transport.NewWriter(),
 		scrub:  scrub.New(address, u.Headers),
 		health: health{now: now}, lacking: unsupported{now: now},
 		logLimit: logLimit{declared: u.MaxLogBlocks},
@@ -91,27 +82,13 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 	if u.Price != nil {
 		e.tariff = u.Price.Tariff(family == chain.Solana)
 	}
-	e.reads = newReader(template, u.HTTP2, now, e.spokeUnasked)
+	e.reads = transport.NewReader(template, u.HTTP2, now, e.spokeUnasked)
 	return e, nil
 }
 
 // spokeUnasked counts bytes that arrived without a request as a failure of the upstream.
 func (e *Endpoint) spokeUnasked() {
 	e.observe(observation{verdict: verdicts[rules.Broken], unasked: true})
-}
-
-// writeTransport never sends anything twice: each submission gets a fresh connection (no dead idle
-// connection to retry on) and HTTP/1.1 only (no GOAWAY that asks for a retry). A transport follows
-// no redirects.
-func writeTransport() *http.Transport {
-	return &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
-		TLSHandshakeTimeout:    dialTimeout,
-		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
-		DisableKeepAlives:      true,
-		MaxResponseHeaderBytes: maxAnswerHeader,
-		DisableCompression:     true,
-	}
 }
 
 // retire is for an endpoint that gets no new calls: its connections close when the calls that hold

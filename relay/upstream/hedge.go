@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // hedgeCost is the number of fast reads that earn one hedge, so that at most one read in twenty is
@@ -89,7 +90,7 @@ func (c *Chain) race(ctx context.Context, s *search, first choice, ask question,
 		case <-timer.C:
 			if second, ok := c.hedge(s); ok {
 				o.begin(s.r, second)
-				ask.body = renumbered(ask.body)
+				ask.body = transport.Renumber(ask.body)
 				racers = append(racers, c.start(ctx, second, ask, maxAttempts-o.attempts, results, decided))
 				running++
 			}
@@ -165,7 +166,7 @@ func finish(racers []racer, winner *Endpoint, answer *Answer) {
 	}
 	for _, r := range racers {
 		if r.to == winner && answer.Rest != nil {
-			answer.body = &releasingBody{answer.body, r.callOff}
+			answer.OnRelease(r.callOff)
 		} else {
 			r.callOff()
 		}

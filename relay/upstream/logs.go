@@ -127,7 +127,7 @@ func (l *logRead) ask(ctx context.Context, p logPart, s *search, o *outcome) (*A
 		l.mu.Unlock()
 	}
 	if answer != nil {
-		answer.from = r.Asked.Upstream
+		answer.From = r.Asked.Upstream
 	}
 	return answer, f
 }
@@ -357,7 +357,7 @@ func (l *logRead) part(ctx context.Context, p logPart) ([]logrange.Part, error) 
 // upstream is then not asked again.
 func (l *logRead) whole(answer *Answer, p *logPart) (logrange.Part, *fault.Error, error) {
 	defer answer.Release()
-	from := answer.from
+	from := answer.From
 	b := body{of: l}
 	f, err := b.readAll(answer)
 	var part logrange.Part

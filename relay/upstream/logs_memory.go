@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // body is an answer that is copied into memory. Its bytes count against maxBytes, and its memory
@@ -27,7 +28,7 @@ func (b *body) readAll(answer *Answer) (*fault.Error, error) {
 	b.bytes = append(b.bytes, answer.Result...)
 	for answer.Rest != nil {
 		if len(b.bytes) == cap(b.bytes) {
-			if f := b.grow(max(len(b.bytes), peekBytes)); f != nil {
+			if f := b.grow(max(len(b.bytes), transport.PeekBytes)); f != nil {
 				return f, nil
 			}
 		}
@@ -80,7 +81,7 @@ func (b *body) grow(more int) *fault.Error {
 // free, for as long as the call is held.
 func (b *body) trim() {
 	left := b.held - len(b.bytes)
-	if left < peekBytes {
+	if left < transport.PeekBytes {
 		return
 	}
 	b.bytes = append(make([]byte, 0, len(b.bytes)), b.bytes...)
@@ -114,23 +115,12 @@ func (l *logRead) merged(parts []logrange.Part) *Answer {
 	for _, piece := range pieces {
 		total += len(piece)
 	}
-	result := make([]byte, min(total, peekBytes))
+	result := make([]byte, min(total, transport.PeekBytes))
 	_, _ = io.ReadFull(&pieces, result) // it has so many
-	a := &Answer{Result: result, body: &gathered{l}}
-	if total > peekBytes {
+	a := &Answer{Result: result}
+	a.OnRelease(l.giveBack)
+	if total > transport.PeekBytes {
 		a.Rest = &pieces
 	}
 	return a
-}
-
-// gathered is the body of a merged answer.
-type gathered struct{ of *logRead }
-
-// Read is never called: the answer is in memory.
-func (*gathered) Read([]byte) (int, error) { return 0, io.EOF }
-
-// Close returns the memory.
-func (g *gathered) Close() error {
-	g.of.giveBack()
-	return nil
 }

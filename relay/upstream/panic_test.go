@@ -14,10 +14,11 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // panicking is a reader with a bug.
-type panicking struct{ reader }
+type panicking struct{ transport.Reader }
 
 func (panicking) Do(context.Context, []byte, time.Time) (*http.Response, error) { panic("a mistake") }
 

@@ -15,7 +15,23 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
 	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
+
+// Answer is an upstream's answer, which its caller must release.
+type Answer = transport.Answer
+
+// Errors of answers, and of their streams.
+var (
+	ErrTooLarge   = transport.ErrTooLarge
+	ErrSlowReader = transport.ErrSlowReader
+)
+
+// WithDeadline returns a copy of ctx with a deadline but without a timer: Deadline and Err report
+// it, Done does not.
+func WithDeadline(ctx context.Context, deadline time.Time, now func() time.Time) context.Context {
+	return transport.WithDeadline(ctx, deadline, now)
+}
 
 // Request is a call with what its caller has bought.
 type Request struct {
@@ -57,6 +73,9 @@ type Request struct {
 	// Asked is set by Read and Submit, also when they fail.
 	Asked Asked
 }
+
+// body renders the request under a new id.
+func (r *Request) body() []byte { return transport.EncodeRequest(r.Method, r.Params) }
 
 // Asked is which upstream a call used, and how many attempts it made.
 type Asked struct {
@@ -106,7 +125,7 @@ func (c *Chain) readOnce(ctx context.Context, s *search, o *outcome) (*Answer, *
 		}
 		o.begin(r, to)
 		if o.attempts > 1 {
-			ask.body = renumbered(ask.body)
+			ask.body = transport.Renumber(ask.body)
 		}
 		var answer *Answer
 		if after, may := c.hedgeAfter(s, to, o); may {
@@ -173,7 +192,7 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	}
 	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
 	if charged(v, answer != nil, err) {
-		a.cost = e.spend(methodOf(ask.body))
+		a.cost = e.spend(transport.MethodOf(ask.body))
 	}
 	o := observation{
 		verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy,
@@ -192,10 +211,10 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 		return a
 	}
 	// No other attempt follows.
-	answer.Rest = &reportingReader{pausingReader: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
+	answer.Rest = &reportingReader{PausingReader: answer.Stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
 	if e.limits != nil {
 		holds = false
-		answer.body = &releasingBody{answer.body, e.limits.Release}
+		answer.OnRelease(e.limits.Release)
 	}
 	return a
 }
@@ -208,7 +227,7 @@ func (c *Chain) check(ask *question, answer *Answer) (err error) {
 		}
 	}
 	if ask.within != nil {
-		return answer.checkLogs(*ask.within)
+		return answer.CheckLogs(*ask.within)
 	}
 	return nil
 }
@@ -239,33 +258,20 @@ func allow(started, deadline time.Time, left int, usual *latency.Quantiles) (unt
 	return started.Add(share), 0
 }
 
-// releasingBody is the body of a streamed answer that releases something when it is closed.
-type releasingBody struct {
-	io.ReadCloser
-
-	release func()
-}
-
-// Close is called once, by Release.
-func (h *releasingBody) Close() error {
-	defer h.release()
-	return h.ReadCloser.Close()
-}
-
 // reportingReader counts a streamed answer that breaks off by itself as a failure of the upstream.
 type reportingReader struct {
-	*pausingReader
+	*transport.PausingReader
 
 	ctx      context.Context //nolint:containedctx // of the call in flight
 	endpoint *Endpoint
 }
 
 func (b *reportingReader) Read(p []byte) (int, error) {
-	n, err := b.pausingReader.Read(p)
+	n, err := b.PausingReader.Read(p)
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(b.ctx.Err(), context.Canceled) {
 		return n, err
 	}
-	if err = b.explain(err); !errors.Is(err, ErrSlowReader) && !errors.Is(err, ErrTooLarge) {
+	if err = b.Explain(err); !errors.Is(err, ErrSlowReader) && !errors.Is(err, ErrTooLarge) {
 		b.endpoint.observe(observation{verdict: verdicts[rules.Broken], brokeOff: true})
 	}
 	return n, err
@@ -276,12 +282,12 @@ func (b *reportingReader) Read(p []byte) (int, error) {
 func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64,
 	deadline time.Time,
 ) (*Answer, verdict, time.Duration, error) {
-	method := methodOf(body)
+	method := transport.MethodOf(body)
 	//nolint:bodyclose // the answer has the body
-	resp, answer, err := e.answered(ctx, body, limit, deadline, e.lateIDs.has(method))
-	if errors.Is(err, errLateID) {
-		e.lateIDs.note(method)
-		body = renumbered(body)
+	resp, answer, err := e.answered(ctx, body, limit, deadline, e.lateIDs.Has(method))
+	if errors.Is(err, transport.ErrLateID) {
+		e.lateIDs.Note(method)
+		body = transport.Renumber(body)
 		resp, answer, err = e.answered(ctx, body, limit, deadline, true) //nolint:bodyclose // as above
 	}
 	if resp == nil {
@@ -305,7 +311,7 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64,
 	}
 	answer.Error = e.scrub.Object(answer.Error)
 	switch {
-	case answer.nullID && v.passOn:
+	case answer.NullID && v.passOn:
 		v = verdicts[rules.NullID]
 	case v.meaning == rules.Unknown:
 		e.unknown.Note(e.health.now(), method, answer.Error)
@@ -332,7 +338,7 @@ func (e *Endpoint) answered(ctx context.Context, body []byte, limit int64, deadl
 		_ = resp.Body.Close()
 		return resp, nil, errRedirected
 	}
-	answer, err := e.readAnswer(resp, limit, idOf(body))
+	answer, err := transport.ReadAnswer(resp, limit, transport.IDOf(body), e.metrics)
 	return resp, answer, err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // Frame types of HTTP/2 (RFC 9113, section 6).
@@ -102,7 +103,7 @@ func leaving(t *testing.T, refusing int64) (e *Endpoint, requests *atomic.Int64)
 		{Name: "up-0", URL: "https://" + l.Addr().String(), Supply: "public"},
 	})
 	e = c.endpoints[0]
-	reads, ok := e.reads.(*negotiated)
+	reads, ok := e.reads.(*transport.Negotiated)
 	if !ok {
 		t.Fatal("what is behind TLS is net/http's")
 	}

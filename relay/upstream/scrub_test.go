@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // resetting starts a server that reads a request and resets its connection.
@@ -111,7 +112,7 @@ func TestScrub_ResetStreamsNameNoAddress(t *testing.T) {
 			return
 		}
 		_, _ = out.WriteString("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" +
-			`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 2*peekBytes))
+			`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 2*transport.PeekBytes))
 		_ = out.Flush()
 		under := conn
 		if secure, ok := conn.(*tls.Conn); ok {
@@ -130,7 +131,7 @@ func TestScrub_ResetStreamsNameNoAddress(t *testing.T) {
 			{Name: "first", URL: server.URL, Supply: "public"},
 		})
 		reads := c.endpoints[0].reads
-		if n, ok := reads.(*negotiated); ok {
+		if n, ok := reads.(*transport.Negotiated); ok {
 			n.TLSClientConfig = trusting(server)
 		}
 		resp, err := reads.Do(t.Context(), []byte(`{}`), time.Now().Add(testTimeout))

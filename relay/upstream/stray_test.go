@@ -24,6 +24,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // strayCalls is the number of calls over all combinations of the attack.
@@ -60,7 +61,7 @@ func (l *liar) extra(id, result string) string {
 	other := l.last
 	l.last = [2]string{id, result}
 	l.mu.Unlock()
-	choices := []string{id, other[0], "1", "null", strconv.Itoa(firstID + rand.IntN(lastID-firstID))}
+	choices := []string{id, other[0], "1", "null", strconv.Itoa(1e15 + rand.IntN(1<<53-1e15))}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%q}`, choices[rand.IntN(len(choices))], other[1])
 	if rand.IntN(5) == 0 {
 		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":3,"message":"execution reverted: %s"}}`,
@@ -195,7 +196,7 @@ func lying(t *testing.T, over string, every int, late time.Duration) (c *Chain, 
 	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
 	t.Cleanup(p.Close) // before the wait for the liars
 	for i, e := range c.endpoints {
-		if reads, ok := e.reads.(*negotiated); ok {
+		if reads, ok := e.reads.(*transport.Negotiated); ok {
 			reads.TLSClientConfig = trusted[i]
 			reads.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(0) // many connections end here
 		}

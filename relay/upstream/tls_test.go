@@ -24,6 +24,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // certificate returns a self-signed certificate for a host, valid from now for life.
@@ -75,7 +76,7 @@ func overTLS(t *testing.T, c tls.Certificate, trusted *x509.Certificate, handler
 	if trusted != nil {
 		roots := x509.NewCertPool()
 		roots.AddCert(trusted)
-		reads, ok := on.endpoints[0].reads.(*negotiated)
+		reads, ok := on.endpoints[0].reads.(*transport.Negotiated)
 		if !ok {
 			t.Fatal("what is behind TLS is net/http's")
 		}

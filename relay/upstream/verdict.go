@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 // blame is what an answer counts as in the upstream's health.
@@ -48,7 +49,7 @@ var tooLarge = verdicts[rules.Range]
 // that has one. byStatus is set when the HTTP status decided.
 func (e *Endpoint) judge(status int, object, asked []byte) (v verdict, byStatus bool) {
 	found := e.errors.Load().Judge(&rules.Error{
-		Family: e.family, Status: status, Method: methodOf(asked), Asked: asked, Object: object,
+		Family: e.family, Status: status, Method: transport.MethodOf(asked), Asked: asked, Object: object,
 	})
 	return verdicts[found.Meaning], found.ByStatus
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 var (
@@ -51,7 +52,7 @@ func (c *Chain) submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		attempts++
 		r.Asked.Upstream, r.Asked.Attempts = to.Name, attempts
 		if attempts > 1 {
-			body = renumbered(body)
+			body = transport.Renumber(body)
 		}
 		answer, fate, err := c.submitTo(ctx, to, body)
 		cause = err
@@ -115,7 +116,7 @@ func (c *Chain) submitTo(ctx context.Context, to choice, body []byte) (*Answer, 
 		answer = nil
 	}
 	if v.meaning == rules.Absent {
-		to.lacking.note(methodOf(body))
+		to.lacking.note(transport.MethodOf(body))
 	}
 	seen := observation{
 		verdict: v, took: c.now().Sub(started), write: true, lost: became == lost,
@@ -154,11 +155,11 @@ func (e *Endpoint) submit(ctx context.Context, body []byte) (answer *Answer, lef
 		_ = resp.Body.Close()
 		return nil, true, statusError(e.Name, resp)
 	}
-	answer, err = e.readAnswer(resp, peekBytes, idOf(body))
+	answer, err = transport.ReadAnswer(resp, transport.PeekBytes, transport.IDOf(body), e.metrics)
 	if err != nil {
 		return nil, true, e.safe(err)
 	}
-	if answer.Rest != nil || answer.nullID {
+	if answer.Rest != nil || answer.NullID {
 		answer.Release()
 		return nil, true, errUnusable
 	}

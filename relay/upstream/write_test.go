@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
 func TestSubmit_SendsExactlyOnceWhateverHappens(t *testing.T) {
@@ -243,7 +244,7 @@ func TestSubmit_SpeaksHTTP1(t *testing.T) {
 	t.Cleanup(server.Close)
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
 	c.Apply(healthy(c, time.Now()))
-	reads, ok := c.endpoints[0].reads.(*negotiated)
+	reads, ok := c.endpoints[0].reads.(*transport.Negotiated)
 	if !ok {
 		t.Fatal("what is behind TLS is net/http's")
 	}

@@ -1,4 +1,4 @@
-package upstream
+package transport
 
 import (
 	"bytes"
@@ -31,31 +31,30 @@ func appendID(b []byte) []byte {
 	return strconv.AppendUint(b, firstID+rand.Uint64N(lastID-firstID+1), 10)
 }
 
-// body renders the request under a new id.
-func (r *Request) body() []byte {
-	params := r.Params
+// EncodeRequest renders a request under a new id. params is a JSON array; nil for none.
+func EncodeRequest(method, params []byte) []byte {
 	if params == nil {
 		params = []byte("[]")
 	}
-	b := make([]byte, 0, len(r.Method)+len(params)+64)
+	b := make([]byte, 0, len(method)+len(params)+64)
 	b = appendID(append(b, idPrefix...))
 	b = append(b, methodPrefix...)
-	b = append(b, r.Method...)
+	b = append(b, method...)
 	b = append(b, `","params":`...)
 	b = append(b, params...)
 	return append(b, '}')
 }
 
-// renumbered returns the same request with a new id, for the next upstream. It copies the body,
+// Renumber returns the same request with a new id, for the next upstream. It copies the body,
 // because the first upstream's attempt may still be reading it.
-func renumbered(body []byte) []byte {
+func Renumber(body []byte) []byte {
 	b := bytes.Clone(body)
 	appendID(b[:len(idPrefix)])
 	return b
 }
 
-// methodOf returns the method of a request that body rendered.
-func methodOf(body []byte) []byte {
+// MethodOf returns the method of a request that EncodeRequest rendered.
+func MethodOf(body []byte) []byte {
 	const before = len(idPrefix) + idDigits + len(methodPrefix)
 	if len(body) < before {
 		return nil
@@ -64,19 +63,20 @@ func methodOf(body []byte) []byte {
 	return method
 }
 
-// idOf returns the id of a request that body rendered.
-func idOf(body []byte) []byte { return body[len(idPrefix) : len(idPrefix)+idDigits] }
+// IDOf returns the id of a request that EncodeRequest rendered.
+func IDOf(body []byte) []byte { return body[len(idPrefix) : len(idPrefix)+idDigits] }
 
-// lateIDs are the methods whose answers from an upstream exceed peekBytes before their id: nodes
+// LateIDs are the methods whose answers from an upstream exceed PeekBytes before their id: nodes
 // that write the id last do so with long results. Such an answer is sent on while its id is
 // unknown, so its call uses a connection that has answered no other call and cannot deliver another
 // customer's answer. The first such answer of a method costs its call a second request. Methods are
 // those of the catalog. The zero value is ready to use.
-type lateIDs struct {
+type LateIDs struct {
 	methods atomic.Pointer[map[string]struct{}]
 }
 
-func (l *lateIDs) has(method []byte) bool {
+// Has reports whether the method is one of them.
+func (l *LateIDs) Has(method []byte) bool {
 	known := l.methods.Load()
 	if known == nil {
 		return false
@@ -85,7 +85,8 @@ func (l *lateIDs) has(method []byte) bool {
 	return late
 }
 
-func (l *lateIDs) note(method []byte) {
+// Note adds a method.
+func (l *LateIDs) Note(method []byte) {
 	for {
 		known := l.methods.Load()
 		more := map[string]struct{}{string(method): {}}

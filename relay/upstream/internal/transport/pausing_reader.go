@@ -1,4 +1,4 @@
-package upstream
+package transport
 
 import (
 	"context"
@@ -25,10 +25,10 @@ const slowReader = 5 * time.Second
 // long. It does not count against the upstream.
 var ErrSlowReader = errors.New("the upstream did not wait for a slow reader")
 
-// pausingReader limits the upstream of a streamed answer to the time that is left of the call. The
+// PausingReader limits the upstream of a streamed answer to the time that is left of the call. The
 // reader's pauses between two reads do not count: a slow client is no failure of the upstream, and
 // does not cut the answer off.
-type pausingReader struct {
+type PausingReader struct {
 	io.Reader
 
 	body     plainhttp.Extender // nil if there is no deadline to move
@@ -39,9 +39,9 @@ type pausingReader struct {
 	paused   time.Duration // sum of all pauses
 }
 
-// stream returns a reader of the rest of a under the call's deadline, zero for none.
-func (a *Answer) stream(deadline time.Time, now func() time.Time) *pausingReader {
-	p := &pausingReader{Reader: a.Rest, deadline: deadline, now: now, returned: now()}
+// Stream returns a reader of the rest of a under the call's deadline, zero for none.
+func (a *Answer) Stream(deadline time.Time, now func() time.Time) *PausingReader {
+	p := &PausingReader{Reader: a.Rest, deadline: deadline, now: now, returned: now()}
 	if body, ok := a.body.(plainhttp.Extender); ok && !deadline.IsZero() {
 		body.Extend(deadline)
 		p.body = body
@@ -50,7 +50,7 @@ func (a *Answer) stream(deadline time.Time, now func() time.Time) *pausingReader
 }
 
 // Read moves the deadline by the time that the reader paused, then reads.
-func (p *pausingReader) Read(b []byte) (int, error) {
+func (p *PausingReader) Read(b []byte) (int, error) {
 	pause := p.now().Sub(p.returned)
 	p.paused += pause
 	if p.owed += pause; p.owed >= owedFrom && p.body != nil {
@@ -62,9 +62,9 @@ func (p *pausingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// explain wraps the error of a stream with ErrSlowReader if its reader had paused too long. It does
+// Explain wraps the error of a stream with ErrSlowReader if its reader had paused too long. It does
 // not for invalid content, nor for a timeout: the deadline does not run while the reader pauses.
-func (p *pausingReader) explain(err error) error {
+func (p *PausingReader) Explain(err error) error {
 	if p.paused < slowReader || errors.Is(err, ErrTooLarge) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, jsonrpc.ErrSyntax) || errors.Is(err, jsonrpc.ErrNotResponse) ||
 		errors.Is(err, jsonrpc.ErrTooDeep) ||

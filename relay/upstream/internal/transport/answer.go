@@ -1,4 +1,6 @@
-package upstream
+// Package transport sends calls to one upstream, each under an id of its own, and reads the
+// answers.
+package transport
 
 import (
 	"bytes"
@@ -24,17 +26,21 @@ type Answer struct {
 	Error  []byte
 	Rest   io.Reader
 
-	from   string // the upstream, if it answered a part of a range of logs
-	nullID bool   // an error with id null: the call that it answers is unknown
+	From   string // the upstream, if it answered a part of a range of logs
+	NullID bool   // an error with id null: the call that it answers is unknown
+
 	body   io.ReadCloser
 	source io.Reader    // body, or its gunzipped content
 	gunzip *gzip.Reader // nil if the body is not compressed
 	buffer *[]byte
 }
 
+// PeekBytes is the size up to which an answer is judged whole. A longer one streams after this
+// much.
+const PeekBytes = 256 << 10
+
 const (
-	peekBytes = 256 << 10 // an answer up to this size is judged whole; a longer one streams after this much
-	tailBytes = 8 << 10   // what may follow the result of a streamed answer
+	tailBytes = 8 << 10 // what may follow the result of a streamed answer
 	firstRead = 4 << 10
 )
 
@@ -49,7 +55,8 @@ var (
 	ErrTooLarge = errors.New("the answer is larger than MAX_ANSWER_BYTES")
 	errWrongID  = errors.New("the answer has another call's id")
 	errNoID     = errors.New("the answer has no id")
-	errLateID   = errors.New("the answer would go out before it is known whose it is")
+	// ErrLateID reports an answer whose id comes after more than PeekBytes of its result.
+	ErrLateID = errors.New("the answer would go out before it is known whose it is")
 )
 
 // Release frees the answer's memory and connection. Result, Error and Rest must not be used
@@ -58,7 +65,7 @@ func (a *Answer) Release() {
 	if a.body != nil {
 		_ = a.body.Close()
 	}
-	if a.buffer != nil && cap(*a.buffer) <= peekBytes {
+	if a.buffer != nil && cap(*a.buffer) <= PeekBytes {
 		*a.buffer = (*a.buffer)[:0]
 		buffers.Put(a.buffer)
 	}
@@ -66,9 +73,28 @@ func (a *Answer) Release() {
 	*a = Answer{}
 }
 
-// readAnswer reads the answer to the request with this id: whole if it fits in peekBytes, else with
+// OnRelease calls release once, when the answer is released.
+func (a *Answer) OnRelease(release func()) { a.body = &releasingBody{a.body, release} }
+
+// releasingBody is a body that releases something when it is closed.
+type releasingBody struct {
+	io.ReadCloser // nil for an answer that is in memory
+
+	release func()
+}
+
+// Close is called once, by Release.
+func (h *releasingBody) Close() error {
+	defer h.release()
+	if h.ReadCloser == nil {
+		return nil
+	}
+	return h.ReadCloser.Close()
+}
+
+// ReadAnswer reads the answer to the request with this id: whole if it fits in PeekBytes, else with
 // Rest. On an error it releases everything. An answer with another id also ends its connection.
-func (e *Endpoint) readAnswer(resp *http.Response, limit int64, id []byte) (*Answer, error) {
+func ReadAnswer(resp *http.Response, limit int64, id []byte, metrics *telemetry.Upstream) (*Answer, error) {
 	//nolint:errcheck,forcetypeassert // the pool holds these only
 	a := &Answer{body: resp.Body, source: resp.Body, buffer: buffers.Get().(*[]byte)}
 	if resp.ContentLength > limit {
@@ -85,11 +111,11 @@ func (e *Endpoint) readAnswer(resp *http.Response, limit int64, id []byte) (*Ans
 	case whole:
 		err = a.split(id)
 	default:
-		err = a.open(e, resp.Body, limit, id)
+		err = a.open(metrics, resp.Body, limit, id)
 	}
 	if err != nil {
 		if errors.Is(err, errWrongID) {
-			e.misled(resp.Body)
+			misled(metrics, resp.Body)
 		}
 		a.Release()
 		return nil, err
@@ -103,25 +129,25 @@ func (e *Endpoint) readAnswer(resp *http.Response, limit int64, id []byte) (*Ans
 
 // misled counts an answer with another call's id and ends the connection, because the answers that
 // follow on it cannot be attributed.
-func (e *Endpoint) misled(body io.Reader) {
-	e.metrics.Stray(telemetry.AnotherID)
+func misled(metrics *telemetry.Upstream, body io.Reader) {
+	metrics.Stray(telemetry.AnotherID)
 	if c, ok := body.(plainhttp.Ender); ok {
 		c.EndConnection()
 	}
 }
 
-// peek fills the buffer up to peekBytes and reports whether that is the whole body. length is the
+// peek fills the buffer up to PeekBytes and reports whether that is the whole body. length is the
 // body's, -1 if unknown.
 func (a *Answer) peek(length int64) (whole bool, err error) {
 	b := *a.buffer
 	if length > int64(cap(b)) {
-		b = make([]byte, 0, min(length+1, peekBytes)) // one more, so that the end is seen without growing
+		b = make([]byte, 0, min(length+1, PeekBytes)) // one more, so that the end is seen without growing
 	}
-	for len(b) < peekBytes {
+	for len(b) < PeekBytes {
 		if len(b) == cap(b) {
-			b = append(make([]byte, 0, min(2*cap(b), peekBytes)), b...)
+			b = append(make([]byte, 0, min(2*cap(b), PeekBytes)), b...)
 		}
-		n, err := a.source.Read(b[len(b):min(cap(b), peekBytes)])
+		n, err := a.source.Read(b[len(b):min(cap(b), PeekBytes)])
 		b = b[:len(b)+n]
 		if errors.Is(err, io.EOF) {
 			*a.buffer = b
@@ -141,7 +167,7 @@ func (a *Answer) split(id []byte) error {
 	if err != nil {
 		return err
 	}
-	if a.nullID = r.Error != nil && string(r.ID) == "null"; !a.nullID {
+	if a.NullID = r.Error != nil && string(r.ID) == "null"; !a.NullID {
 		if err := checkID(r.ID, id); err != nil {
 			return err
 		}
@@ -150,11 +176,11 @@ func (a *Answer) split(id []byte) error {
 	return nil
 }
 
-// open starts streaming an answer that is longer than peekBytes. An id before the result is checked
+// open starts streaming an answer that is longer than PeekBytes. An id before the result is checked
 // now. If the result comes first, its bytes are sent before the id is known. That is allowed only
-// on a connection that has answered no other call (else errLateID). A wrong id then breaks the
+// on a connection that has answered no other call (else ErrLateID). A wrong id then breaks the
 // stream off before its end, so that it never becomes valid JSON.
-func (a *Answer) open(e *Endpoint, body io.Reader, limit int64, id []byte) error {
+func (a *Answer) open(metrics *telemetry.Upstream, body io.Reader, limit int64, id []byte) error {
 	o, err := jsonrpc.SplitOpening(*a.buffer)
 	if err != nil {
 		return err
@@ -164,10 +190,12 @@ func (a *Answer) open(e *Endpoint, body io.Reader, limit int64, id []byte) error
 			return err
 		}
 	} else if l, ok := body.(plainhttp.Loner); !ok || !l.Alone() {
-		return errLateID
+		return ErrLateID
 	}
 	a.Result = o.Result
-	a.Rest = &rest{opening: o, source: a.source, left: limit - int64(len(*a.buffer)), id: id, endpoint: e, body: body}
+	a.Rest = &rest{
+		opening: o, source: a.source, left: limit - int64(len(*a.buffer)), id: id, metrics: metrics, body: body,
+	}
 	return nil
 }
 
@@ -190,9 +218,9 @@ type rest struct {
 	source  io.Reader
 	left    int64
 
-	id       []byte // of the request
-	endpoint *Endpoint
-	body     io.Reader // the original body, to end its connection
+	id      []byte // of the request
+	metrics *telemetry.Upstream
+	body    io.Reader // the original body, to end its connection
 }
 
 func (r *rest) Read(p []byte) (int, error) {
@@ -235,7 +263,7 @@ func (r *rest) finish() error {
 	if r.opening.ID == nil {
 		if err := checkID(id, r.id); err != nil {
 			if errors.Is(err, errWrongID) {
-				r.endpoint.misled(r.body)
+				misled(r.metrics, r.body)
 			}
 			return err
 		}
@@ -243,8 +271,8 @@ func (r *rest) finish() error {
 	return io.EOF
 }
 
-// checkLogs checks that a result is the logs of a range: what was read now, and what streams later.
-func (a *Answer) checkLogs(within logrange.Range) error {
+// CheckLogs checks that a result is the logs of a range: what was read now, and what streams later.
+func (a *Answer) CheckLogs(within logrange.Range) error {
 	c := logrange.NewChecker(within)
 	if err := c.Feed(a.Result); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package upstream
+package transport
 
 import (
 	"bytes"
@@ -14,12 +14,21 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream/internal/plainhttp"
 )
 
-// reader sends reads to one upstream. The deadline covers the whole answer; a body that is a
+const (
+	dialTimeout     = 5 * time.Second
+	idleTimeout     = 90 * time.Second
+	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection with calls in flight
+	maxIdleConns    = 512
+	maxAnswerHeader = 64 << 10
+)
+
+// Reader sends reads to one upstream. The deadline covers the whole answer; a body that is a
 // plainhttp.Extender can move it.
-type reader interface {
+type Reader interface {
 	Do(ctx context.Context, body []byte, deadline time.Time) (*http.Response, error)
 	// DoAlone is like Do on a connection that has answered no other call.
 	DoAlone(ctx context.Context, body []byte, deadline time.Time) (*http.Response, error)
+	// CloseIdleConnections closes connections without a call.
 	CloseIdleConnections()
 	// Retire closes connections once they are idle, now and later.
 	Retire()
@@ -29,17 +38,17 @@ type reader interface {
 // answer before it is read.
 const streamWindow = 1 << 20
 
-// newReader returns plainhttp for nodes over plain TCP, HTTP/2 for nodes that the operator marked
+// NewReader returns plainhttp for nodes over plain TCP, HTTP/2 for nodes that the operator marked
 // with http2, and net/http's negotiation behind TLS. plainhttp calls unasked for bytes that came
 // before a request; net/http closes such a connection silently.
-func newReader(template *http.Request, http2 bool, now func() time.Time, unasked func()) reader {
+func NewReader(template *http.Request, http2 bool, now func() time.Time, unasked func()) Reader {
 	if template.URL.Scheme == "http" && !http2 {
 		return plainhttp.New(plainhttp.Options{
 			Template: template, DialTimeout: dialTimeout, IdleTimeout: idleTimeout, MaxIdle: maxIdleConns,
 			MaxHeaderBytes: maxAnswerHeader, Now: now, Unasked: unasked,
 		})
 	}
-	n := &negotiated{template: template, now: now, Transport: &http.Transport{
+	n := &Negotiated{template: template, now: now, Transport: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSHandshakeTimeout: dialTimeout,
 		ForceAttemptHTTP2:   true,
@@ -68,8 +77,8 @@ func newReader(template *http.Request, http2 bool, now func() time.Time, unasked
 	return n
 }
 
-// negotiated is net/http's client, with HTTP/1.1 or HTTP/2 as the server offers.
-type negotiated struct {
+// Negotiated is net/http's client, with HTTP/1.1 or HTTP/2 as the server offers.
+type Negotiated struct {
 	*http.Transport
 
 	alone    func() *http.Transport // keeps no connection
@@ -78,7 +87,7 @@ type negotiated struct {
 }
 
 // Retire closes idle connections. After that net/http keeps no connection until the next call.
-func (n *negotiated) Retire() { n.CloseIdleConnections() }
+func (n *Negotiated) Retire() { n.CloseIdleConnections() }
 
 // longest is the timeout of a call without a deadline.
 const longest = time.Hour
@@ -88,16 +97,16 @@ var errRefusedAgain = errors.New("the server did not take the request on a secon
 // Do sends a read. It retries once a read that the server certainly did not process: a connection
 // that closed before anything was written, an HTTP/2 GOAWAY or refused stream. It follows no
 // redirects.
-func (n *negotiated) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
+func (n *Negotiated) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
 	return n.do(ctx, n.Transport, payload, deadline)
 }
 
 // DoAlone is like Do on a connection that closes after the call.
-func (n *negotiated) DoAlone(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
+func (n *Negotiated) DoAlone(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
 	return n.do(ctx, n.alone(), payload, deadline)
 }
 
-func (n *negotiated) do(ctx context.Context, by *http.Transport, payload []byte,
+func (n *Negotiated) do(ctx context.Context, by *http.Transport, payload []byte,
 	deadline time.Time,
 ) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
