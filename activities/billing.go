@@ -44,8 +44,8 @@ type BillingRecord interface {
 	LoadAccount(ctx context.Context, id account.ID) (accountdb.Account, error)
 }
 
-// BillingFences puts in force what was bought.
-type BillingFences interface {
+// BillingLimits puts in force what was bought.
+type BillingLimits interface {
 	Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
 		by accountdb.Author) (accountdb.Account, error)
 	GrantPack(ctx context.Context, p accountdb.Pack, by accountdb.Author) (accountdb.Pack, bool, error)
@@ -54,7 +54,7 @@ type BillingFences interface {
 
 var (
 	_ BillingRecord = (*store.Store)(nil)
-	_ BillingFences = (*limits.Limits)(nil)
+	_ BillingLimits = (*limits.Limits)(nil)
 )
 
 // Billing reconciles PostgreSQL and the meter with Stripe. All its activities are idempotent: they
@@ -63,7 +63,7 @@ var (
 type Billing struct {
 	Stripe Stripe // nil while payments are off
 	Record BillingRecord
-	Fences BillingFences
+	Limits BillingLimits
 	Mails  ChargeMessenger
 	// Look signals the flow of an account's subscription, the only one that reconciles it.
 	Look func(ctx context.Context, id account.ID) error
@@ -279,7 +279,7 @@ func (r *reconciling) entitle(ctx context.Context) error {
 		r.owner = owner
 		return nil
 	}
-	owner, err := r.Fences.Entitle(ctx, r.id, e, r.by())
+	owner, err := r.Limits.Entitle(ctx, r.id, e, r.by())
 	if err != nil {
 		return r.failed(err, ErrBillingFailed, "put the plan in force", r.id)
 	}

@@ -35,7 +35,7 @@ func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, it
 		return r.contradicts(p, fmt.Sprintf("it is %s %s, and %s costs %s usd", p.Amount, p.Currency, item.Key,
 			item.Price))
 	}
-	_, fresh, err := r.Fences.GrantPack(ctx, accountdb.Pack{
+	_, fresh, err := r.Limits.GrantPack(ctx, accountdb.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: pack.Units, Expires: pack.Expires(p.CreatedAt)},
 		Account: r.id, Kind: pack.Key, Origin: PackOrigin(p.ID), GrantedAt: p.CreatedAt,
 	}, r.by())
@@ -72,7 +72,7 @@ func (r *reconciling) voidPack(ctx context.Context, p *subscription.Payment) err
 	if p.Disputed {
 		reason = "disputed"
 	}
-	_, fresh, err := r.Fences.VoidPack(ctx, PackOrigin(p.ID), reason, r.by())
+	_, fresh, err := r.Limits.VoidPack(ctx, PackOrigin(p.ID), reason, r.by())
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil

@@ -74,7 +74,7 @@ func (s *shop) must(err error) {
 // newBilling returns a Billing that dies where d says; nil for nowhere.
 func (s *shop) newBilling(d *dying) *activities.Billing {
 	b := &activities.Billing{
-		Stripe: s.way, Record: s.store, Fences: s.limits, Mails: untold{}, Now: time.Now,
+		Stripe: s.way, Record: s.store, Limits: s.limits, Mails: untold{}, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler),
 		Look: func(_ context.Context, id account.ID) error {
 			s.looked = append(s.looked, id)
@@ -82,7 +82,7 @@ func (s *shop) newBilling(d *dying) *activities.Billing {
 		},
 	}
 	if d != nil {
-		b.Stripe, b.Record, b.Fences = dyingStripe{s.way, d}, dyingRecord{s.store, d}, dyingFences{s.limits, d}
+		b.Stripe, b.Record, b.Limits = dyingStripe{s.way, d}, dyingRecord{s.store, d}, dyingLimits{s.limits, d}
 	}
 	return b
 }
@@ -217,13 +217,13 @@ func (r dyingRecord) UpdateCustomer(ctx context.Context, c billingdb.Customer) e
 	return r.d.step(func() error { return r.Store.UpdateCustomer(ctx, c) })
 }
 
-type dyingFences struct {
+type dyingLimits struct {
 	*limits.Limits
 	d *dying
 }
 
 //nolint:gocritic // the interface's
-func (f dyingFences) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
+func (f dyingLimits) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
 	by accountdb.Author,
 ) (a accountdb.Account, err error) {
 	err = f.d.step(func() (err error) { a, err = f.Limits.Entitle(ctx, id, e, by); return err })
@@ -231,14 +231,14 @@ func (f dyingFences) Entitle(ctx context.Context, id account.ID, e subscription.
 }
 
 //nolint:gocritic // the interface's
-func (f dyingFences) GrantPack(ctx context.Context, p accountdb.Pack,
+func (f dyingLimits) GrantPack(ctx context.Context, p accountdb.Pack,
 	by accountdb.Author,
 ) (granted accountdb.Pack, fresh bool, err error) {
 	err = f.d.step(func() (err error) { granted, fresh, err = f.Limits.GrantPack(ctx, p, by); return err })
 	return granted, fresh, err
 }
 
-func (f dyingFences) VoidPack(ctx context.Context, origin, reason string,
+func (f dyingLimits) VoidPack(ctx context.Context, origin, reason string,
 	by accountdb.Author,
 ) (void accountdb.Pack, fresh bool, err error) {
 	err = f.d.step(func() (err error) { void, fresh, err = f.Limits.VoidPack(ctx, origin, reason, by); return err })

@@ -19,8 +19,8 @@ import (
 	"github.com/chainaccess/gateway/store/maildb"
 )
 
-// DoorFences binds, adopts and claims keys, and puts them in force.
-type DoorFences interface {
+// DoorLimits binds, adopts and claims keys, and puts them in force.
+type DoorLimits interface {
 	BindKey(ctx context.Context, b accountdb.Binding, by accountdb.Author) (accountdb.Bound, error)
 	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by accountdb.Author,
 		mails ...maildb.NewMail) (accountdb.Adopted, error)
@@ -29,7 +29,7 @@ type DoorFences interface {
 	Enforce(ctx context.Context, keys ...account.KeyID) error
 }
 
-var _ DoorFences = (*limits.Limits)(nil)
+var _ DoorLimits = (*limits.Limits)(nil)
 
 // AdoptionMails returns the mails that tell the owners of an account of a key that it adopts. They
 // are deduplicated per owner and adoption.
@@ -40,7 +40,7 @@ type AdoptionMails interface {
 // Doors binds, adopts and claims keys. Its activities are idempotent. Causes of failures stay out
 // of histories.
 type Doors struct {
-	Fences DoorFences
+	Limits DoorLimits
 	Mails  AdoptionMails
 	Logger *slog.Logger
 }
@@ -79,7 +79,7 @@ type BoundKey struct {
 
 // BindKey binds a key to a wallet and puts the change in force.
 func (d *Doors) BindKey(ctx context.Context, b KeyBinding) (BoundKey, error) { //nolint:gocritic // a copy does no harm
-	bound, err := d.Fences.BindKey(ctx, accountdb.Binding{Key: b.Key, Address: b.Address, Message: b.Message},
+	bound, err := d.Limits.BindKey(ctx, accountdb.Binding{Key: b.Key, Address: b.Address, Message: b.Message},
 		b.By.author("bound to a wallet"))
 	inForce, err := d.forHistory(err, "bind", b.Key)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *Doors) AdoptKey(ctx context.Context, a KeyAdoption) (AdoptedKey, error)
 		_, err = d.forHistory(err, "adopt", a.Key)
 		return AdoptedKey{}, err
 	}
-	adopted, err := d.Fences.AdoptKey(ctx, a.Key, a.Account, a.User, a.By.author("adopted by its owner"), mails...)
+	adopted, err := d.Limits.AdoptKey(ctx, a.Key, a.Account, a.User, a.By.author("adopted by its owner"), mails...)
 	inForce, err := d.forHistory(err, "adopt", a.Key)
 	if err != nil {
 		return AdoptedKey{}, err
@@ -165,7 +165,7 @@ func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, err
 		Account: c.Account, Address: c.Address, Name: c.Name, Message: c.Message, Key: c.Key, Digest: c.Digest[:],
 		Prefix: c.Prefix,
 	}
-	claimed, err := d.Fences.ClaimAgent(ctx, claim, account.Settings{MonthlyCap: c.MonthlyCap},
+	claimed, err := d.Limits.ClaimAgent(ctx, claim, account.Settings{MonthlyCap: c.MonthlyCap},
 		c.By.author("claimed by its wallet"))
 	inForce, err := d.forHistory(err, "claim", c.Key)
 	if err != nil {
@@ -180,7 +180,7 @@ func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, err
 // PutInForce pushes committed keys to the meter, which may lack them. An error is retried.
 func (d *Doors) PutInForce(ctx context.Context, keys []account.KeyID) error {
 	for _, key := range keys {
-		inForce, err := d.forHistory(d.Fences.Enforce(ctx, key), "put in force", key)
+		inForce, err := d.forHistory(d.Limits.Enforce(ctx, key), "put in force", key)
 		if err != nil {
 			return err
 		}

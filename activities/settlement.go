@@ -19,8 +19,8 @@ import (
 	"github.com/chainaccess/gateway/store/paymentdb"
 )
 
-// SettlementFences grants settlements and puts them in force.
-type SettlementFences interface {
+// SettlementLimits grants settlements and puts them in force.
+type SettlementLimits interface {
 	GrantSettlement(ctx context.Context, g paymentdb.Grant) (paymentdb.Settlement, error)
 	RotateCredential(ctx context.Context, r paymentdb.Rotation) (paymentdb.Settlement, error)
 	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string,
@@ -42,7 +42,7 @@ type SettlementChain interface {
 }
 
 var (
-	_ SettlementFences = (*limits.Limits)(nil)
+	_ SettlementLimits = (*limits.Limits)(nil)
 	_ SettlementRecord = (*store.Store)(nil)
 	_ SettlementChain  = (*settlement.Reader)(nil)
 )
@@ -50,7 +50,7 @@ var (
 // Settlements reads, grants and concludes pay-per-call payments. Its activities are idempotent.
 // Causes of failures stay out of histories, because they name upstreams.
 type Settlements struct {
-	Fences SettlementFences
+	Limits SettlementLimits
 	Record SettlementRecord
 	Chain  SettlementChain
 	Now    func() time.Time
@@ -259,11 +259,11 @@ func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (R
 		return s.FindSettlement(ctx, g.ID)
 	}
 	minted := paymentdb.Credential(g.Credential)
-	granted, err := s.Fences.GrantSettlement(ctx, paymentdb.Grant{
+	granted, err := s.Limits.GrantSettlement(ctx, paymentdb.Grant{
 		ID: g.ID, Deal: g.Deal.Deal(), Found: g.Found, Credential: minted, Origin: originAPI,
 	})
 	if err == nil && granted.Key != minted.Key {
-		granted, err = s.Fences.RotateCredential(ctx, g.Request.rotation(g.ID, minted))
+		granted, err = s.Limits.RotateCredential(ctx, g.Request.rotation(g.ID, minted))
 	}
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "grant", g.ID)
@@ -287,7 +287,7 @@ func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation
 	if r.Request.Late(s.Now()) {
 		return s.FindSettlement(ctx, r.ID)
 	}
-	rotated, err := s.Fences.RotateCredential(ctx, r.Request.rotation(r.ID, paymentdb.Credential(r.Credential)))
+	rotated, err := s.Limits.RotateCredential(ctx, r.Request.rotation(r.ID, paymentdb.Credential(r.Credential)))
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "rotate", r.ID)
 	}
@@ -305,7 +305,7 @@ type SettlementEnd struct {
 // ConcludeSettlement records the finality. If the transaction is gone, the credential is revoked
 // everywhere.
 func (s *Settlements) ConcludeSettlement(ctx context.Context, e SettlementEnd) (RecordedSettlement, error) {
-	concluded, err := s.Fences.ConcludeSettlement(ctx, e.ID, e.Finality, e.Found, e.Words,
+	concluded, err := s.Limits.ConcludeSettlement(ctx, e.ID, e.Finality, e.Found, e.Words,
 		accountdb.Author{Actor: "settlement", Origin: "worker", Reason: string(e.Finality)})
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "conclude", e.ID)

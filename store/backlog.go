@@ -85,7 +85,7 @@ func (s *Store) LoadBacklog(ctx context.Context, final time.Duration) (*Backlog,
 }
 
 func (b *Backlog) loadSettlements(ctx context.Context, q *db.Queries) error {
-	p := db.CountRecentSettlementsParams{Most: MaxCounted}
+	p := db.CountRecentSettlementsParams{MaxRows: MaxCounted}
 	for _, stage := range x402.Stages() {
 		p.Stages = append(p.Stages, string(stage))
 	}

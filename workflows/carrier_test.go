@@ -80,7 +80,7 @@ func carry(ctx context.Context) error {
 	w := worker.New(c, workflows.QueueGateway, worker.Options{StickyScheduleToStartTimeout: time.Second})
 	workflows.RegisterGateway(w)
 	w.RegisterActivity(&activities.Doors{
-		Fences: limits.New(s, m, nil, time.Now), Logger: slog.New(slog.DiscardHandler),
+		Limits: limits.New(s, m, nil, time.Now), Logger: slog.New(slog.DiscardHandler),
 		Mails: &activities.AdoptionLetters{Owners: s, Sealer: mails, URL: publicURL, Now: time.Now},
 	})
 	w.RegisterActivity(&activities.Tickets{

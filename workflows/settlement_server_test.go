@@ -59,7 +59,7 @@ func carrySettlements(w worker.Worker, s *store.Store, f *limits.Limits, address
 	})
 	d := &dying{at: os.Getenv(carrierDies), Limits: f, Store: s, Reader: settlement.New(pool, chain.BaseMainnet, sold)}
 	w.RegisterActivity(&activities.Settlements{
-		Fences: d, Record: d, Chain: d, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Limits: d, Record: d, Chain: d, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	return nil
 }

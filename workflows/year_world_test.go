@@ -118,7 +118,7 @@ func newWorld(t *testing.T, seed uint64, start time.Time, policy stripe.Policy) 
 	}, pepper, w.now)
 	w.must(err)
 	w.bought = &activities.Billing{
-		Stripe: w, Record: w.store, Fences: w.limits, Mails: &activities.ChargeMails{
+		Stripe: w, Record: w.store, Limits: w.limits, Mails: &activities.ChargeMails{
 			People: w.store, Letters: mails, PublicURL: publicURL,
 		},
 		Look: func(ctx context.Context, id account.ID) error { return w.SignalSubscription(ctx, id, "checkout") },

@@ -95,7 +95,7 @@ func TestBillingCommand_ReconcileMatchesStripeAndShowTellsIt(t *testing.T) {
 	w := worker.New(server.Dial(t), workflows.QueueBilling, worker.Options{})
 	workflows.RegisterBilling(w)
 	w.RegisterActivity(&activities.Billing{
-		Stripe: said{snapshot: snapshot}, Record: b.store, Fences: b.limits, Mails: nobody{}, Now: time.Now,
+		Stripe: said{snapshot: snapshot}, Record: b.store, Limits: b.limits, Mails: nobody{}, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler), Close: func(context.Context, activities.Closing) error { return nil },
 	})
 	if err := w.Start(); err != nil {

@@ -191,7 +191,7 @@ func TestTerms_SayWhatAPeriodIncludes(t *testing.T) {
 		},
 		"door key, counted by day": {account.Terms{Plan: plan.Must(plan.Door1)}, account.Unlimited, 0, false},
 	} {
-		f := row.terms.Fences(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
+		f := row.terms.Limits(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
 		in := expect.In(t, "%s", name)
 		expect.Equal(in, row.terms.Allowance(), row.allowance)
 		expect.Len(in, f.Packs, row.packs)

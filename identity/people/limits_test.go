@@ -52,8 +52,8 @@ func TestSignInMails_AreNotCrowdedOutByOthers(t *testing.T) {
 			continue
 		}
 		limited = true
-		if day := w.Limit + w.Limit*int64(24*time.Hour/w.Per); int64(mail.Most) <= day {
-			t.Errorf("%d mails may be asked for in a day, and beyond %d they are dropped", day, mail.Most)
+		if day := w.Limit + w.Limit*int64(24*time.Hour/w.Per); int64(mail.MaxOfRecipient) <= day {
+			t.Errorf("%d mails may be asked for in a day, and beyond %d they are dropped", day, mail.MaxOfRecipient)
 		}
 	}
 	if !limited {

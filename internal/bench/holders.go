@@ -71,7 +71,7 @@ func (h *holder) door() account.Door {
 }
 
 func (h *holder) accountFences(now time.Time) account.AccountLimits {
-	f := account.Terms{Plan: plan.Must(h.kind.plan)}.Fences(h.account, 1, account.Active, account.ServiceFences{},
+	f := account.Terms{Plan: plan.Must(h.kind.plan)}.Limits(h.account, 1, account.Active, account.ServiceFences{},
 		h.packs, now)
 	f.Rate.Limit = wideWindow
 	return f

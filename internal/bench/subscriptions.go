@@ -172,7 +172,7 @@ func passBoundary(s *store.Store, f *limits.Limits, id account.ID) (closed int, 
 		env.SetStartTime(at)
 		workflows.RegisterBilling(env)
 		env.RegisterActivity(&activities.Billing{
-			Stripe: monthly{now: env.Now}, Record: s, Fences: f, Mails: untold{}, Now: env.Now,
+			Stripe: monthly{now: env.Now}, Record: s, Limits: f, Mails: untold{}, Now: env.Now,
 			Logger: slog.New(slog.DiscardHandler),
 			Close: func(_ context.Context, c activities.Closing) error {
 				if c.Period.End.Equal(turning) {

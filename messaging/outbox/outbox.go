@@ -45,12 +45,12 @@ const (
 	maxAddress = 254 // RFC 5321, section 4.5.3.1.3, without the angle brackets
 )
 
-// most returns how many mails of a kind one recipient gets in 24 hours, and how many of them about
-// one account; zero ofAccount means no separate limit. A sign-in mail is the only way in, so its
-// limit is above what package people allows for an address: a test ensures that people's visible
-// limit is reached first. The operator gets at most a day's reading of tickets and feedback, a
-// tenth of it about one account, so that no account uses it up for the others.
-func most(kind notify.Kind) (all, ofAccount int) {
+// maxima returns how many mails of a kind one recipient gets in 24 hours, and how many of them
+// about one account; zero ofAccount means no separate limit. A sign-in mail is the only way in, so
+// its limit is above what package people allows for an address: a test ensures that people's
+// visible limit is reached first. The operator gets at most a day's reading of tickets and
+// feedback, a tenth of it about one account, so that no account uses it up for the others.
+func maxima(kind notify.Kind) (all, ofAccount int) {
 	switch kind { //nolint:exhaustive // the others have the common limit
 	case notify.KindSignIn:
 		return 200, 0
@@ -124,7 +124,7 @@ func (o *Outbox) Prepare(l Mail) (maildb.NewMail, error) {
 		ID: maildb.NewMailID(), Reason: l.Reason, Kind: string(kind), Account: l.Account,
 		RecipientDigest: o.seal.digest(l.To), Expires: l.Expires,
 	}
-	m.Most, m.MaxOfAccount = most(kind)
+	m.MaxOfRecipient, m.MaxOfAccount = maxima(kind)
 	m.Recipient = o.seal.close(m.ID, m.Kind, partRecipient, []byte(l.To))
 	m.Payload = o.seal.close(m.ID, m.Kind, partPayload, payload)
 	return m, nil

@@ -82,7 +82,7 @@ func TestFlusher_KilledBySystemBetweenCommitAndDropCountsNothingTwice(t *testing
 	id, key := account.NewID(), account.NewKeyID()
 	now, err := m.Now(ctx)
 	must(err)
-	fences := account.Terms{Plan: plan.Must(plan.Enterprise)}.Fences(id, 1, account.Active, account.ServiceFences{},
+	fences := account.Terms{Plan: plan.Must(plan.Enterprise)}.Limits(id, 1, account.Active, account.ServiceFences{},
 		nil, now)
 	load, err := m.BeginLoadAccount(ctx, id)
 	must(err)

@@ -232,14 +232,14 @@ func (f *Limits) project(ctx context.Context, epoch int64, a *accountdb.Account)
 	if err != nil {
 		return account.AccountLimits{}, fmt.Errorf("read the meter's time: %w", err)
 	}
-	projection, err := a.Fences(at)
+	projection, err := a.Limits(at)
 	projection.Epoch = epoch
 	return projection, err
 }
 
 // keyOf returns the key's projection.
 func keyOf(epoch int64, k *accountdb.Key) account.KeyLimits {
-	projection := k.Fences()
+	projection := k.Limits()
 	projection.Epoch = epoch
 	return projection
 }

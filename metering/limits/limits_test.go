@@ -130,7 +130,7 @@ func TestPush_RevokedKeyIsRefusedByEveryProcess(t *testing.T) {
 	seen := after.Load()
 	testkit.Eventually(t, testTimeout, func() bool { return after.Load() > seen+200 }, "calls are refused")
 	// A change from before the revocation that arrives late.
-	if err := b.meter.PushKey(b.ctx, h.key.Fences()); err != nil {
+	if err := b.meter.PushKey(b.ctx, h.key.Limits()); err != nil {
 		t.Fatal(err)
 	}
 	seen = after.Load()

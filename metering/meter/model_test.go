@@ -186,7 +186,7 @@ func (m *model) load(t *testing.T, k *modelKey, service string, a *meter.Admissi
 }
 
 func (m *model) project(now time.Time) account.AccountLimits {
-	f := m.terms.Fences(m.id, m.version, m.status(), m.services, m.packs, now)
+	f := m.terms.Limits(m.id, m.version, m.status(), m.services, m.packs, now)
 	f.Rate = noWindow
 	if m.terms.Next == nil || now.Before(m.terms.NextFrom) {
 		f.Data = m.version%3 > 0

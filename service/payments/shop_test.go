@@ -119,7 +119,7 @@ func (s *shop) work(t *testing.T, now func() time.Time) (stop func()) {
 	w := worker.New(s.temporal, workflows.QueueGateway, worker.Options{StickyScheduleToStartTimeout: time.Second})
 	workflows.RegisterGateway(w)
 	w.RegisterActivity(&activities.Settlements{
-		Fences: s.Limits, Record: s.Store, Chain: s.payments, Now: now, Logger: slog.New(slog.DiscardHandler),
+		Limits: s.Limits, Record: s.Store, Chain: s.payments, Now: now, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)

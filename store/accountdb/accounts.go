@@ -71,13 +71,13 @@ func (a *Account) Terms() (account.Terms, error) {
 	return terms, nil
 }
 
-// Fences returns the account's projection at the given time.
-func (a *Account) Fences(at time.Time) (account.AccountLimits, error) {
+// Limits returns the account's projection at the given time.
+func (a *Account) Limits(at time.Time) (account.AccountLimits, error) {
 	terms, err := a.Terms()
 	if err != nil {
 		return account.AccountLimits{}, err
 	}
-	return terms.Fences(a.ID, a.Version, a.Status, a.Services, a.Packs, at), nil
+	return terms.Limits(a.ID, a.Version, a.Status, a.Services, a.Packs, at), nil
 }
 
 // CreateAccount inserts a new account, active and at version 1. It returns ErrAccountExists when
@@ -174,7 +174,7 @@ func withPacks(ctx context.Context, q *db.Queries, row db.Account) (Account, err
 func (s *Store) ListAccounts(ctx context.Context, after account.ID, limit int) ([]Account, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListAccountsAfter(ctx, db.ListAccountsAfterParams{
-		After: after.UUID, Most: int32(min(limit, pg.MaxPage)),
+		After: after.UUID, MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list accounts: %w", err)

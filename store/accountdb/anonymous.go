@@ -35,7 +35,7 @@ func (s *Store) SweepAnonymousKeys(ctx context.Context, after account.KeyID, swe
 	page = min(page, pg.MaxPage)
 	row, err := s.pool.Queries().SweepAnonymousKeys(ctx, db.SweepAnonymousKeysParams{
 		After: after.UUID, MadeBefore: sweep.MadeBefore, UsedBefore: sweep.UsedBefore,
-		RetiredBefore: sweep.RetiredBefore, Most: int32(page), //nolint:gosec // bounded
+		RetiredBefore: sweep.RetiredBefore, MaxRows: int32(page), //nolint:gosec // bounded
 	})
 	if err != nil {
 		return SweptKeys{}, after, false, fmt.Errorf("sweep anonymous keys: %w", err)

@@ -257,7 +257,7 @@ func (s *Store) ListAudit(ctx context.Context, id account.ID, limit int) ([]Audi
 func (s *Store) ListAuditBefore(ctx context.Context, id account.ID, before int64, limit int) ([]AuditLine, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListAudit(ctx, db.ListAuditParams{
-		Account: id.UUID, Before: before, Most: int32(min(limit, pg.MaxPage)),
+		Account: id.UUID, Before: before, MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the audit log of account %s: %w", id, err)
@@ -297,7 +297,7 @@ const (
 func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]Push, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListPushes(ctx, db.ListPushesParams{
-		OlderSeconds: dueFor.Seconds(), Most: int32(min(limit, pg.MaxPage)),
+		OlderSeconds: dueFor.Seconds(), MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list pushes that are due: %w", err)

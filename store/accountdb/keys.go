@@ -201,7 +201,7 @@ func (s *Store) lastUses(ctx context.Context, id account.ID) (map[uuid.UUID]time
 func (s *Store) ListKeysByPrefix(ctx context.Context, prefix string, limit int) ([]Key, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListKeysByPrefix(ctx, db.ListKeysByPrefixParams{
-		Prefix: prefix, Most: int32(min(limit, pg.MaxPage)),
+		Prefix: prefix, MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list keys by prefix: %w", err)
@@ -256,8 +256,8 @@ func keyOf(row db.Key) (Key, error) {
 	return k, err
 }
 
-// Fences returns the key's projection.
-func (k *Key) Fences() account.KeyLimits {
+// Limits returns the key's projection.
+func (k *Key) Limits() account.KeyLimits {
 	return account.KeyLimits{
 		Key: k.ID, Account: k.Account, Version: k.Version, Status: k.Status, Door: k.Door, Daily: k.Daily,
 		MonthlyCap: k.MonthlyCap, Services: k.Services, Expires: k.Expires,

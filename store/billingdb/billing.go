@@ -132,7 +132,7 @@ func (s *Store) FindCustomerByID(ctx context.Context, customer string) (Customer
 func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) ([]Customer, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListCustomersAfter(ctx, db.ListCustomersAfterParams{
-		After: after.UUID, Most: int32(min(limit, pg.MaxPage)),
+		After: after.UUID, MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list customers: %w", err)
@@ -151,7 +151,7 @@ func (s *Store) ListUnreadCustomers(ctx context.Context, lasting, others time.Ti
 	limit int,
 ) ([]Customer, error) {
 	//nolint:gosec // bounded
-	p := db.ListUnreadCustomersParams{Lasting: lasting, Others: others, Most: int32(min(limit, pg.MaxPage))}
+	p := db.ListUnreadCustomersParams{Lasting: lasting, Others: others, MaxRows: int32(min(limit, pg.MaxPage))}
 	if after != nil {
 		p.AfterRead, p.After = after.known(), after.Account.UUID
 	}
@@ -269,7 +269,8 @@ func (s *Store) ListInvoices(ctx context.Context, id account.ID, since, before t
 	limit int,
 ) ([]subscription.Invoice, error) {
 	rows, err := s.pool.Queries().ListInvoices(ctx, db.ListInvoicesParams{
-		Account: id.UUID, Since: since, Before: before, Most: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
+		Account: id.UUID, Since: since, Before: before, MaxRows: int32(min(limit, pg.MaxPage)),
+		//nolint:gosec // bounded
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list invoices of account %s: %w", id, err)

@@ -190,7 +190,7 @@ func (s *Store) EndCheckout(ctx context.Context, id CheckoutID, state CheckoutSt
 func (s *Store) ListCheckouts(ctx context.Context, id account.ID, limit int) ([]Checkout, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListCheckouts(ctx, db.ListCheckoutsParams{
-		Account: id.UUID, Most: int32(min(limit, pg.MaxPage)),
+		Account: id.UUID, MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list checkouts of account %s: %w", id, err)
@@ -203,7 +203,7 @@ func (s *Store) ListCheckouts(ctx context.Context, id account.ID, limit int) ([]
 func (s *Store) ListOpenCheckouts(ctx context.Context, before time.Time, after *Checkout,
 	limit int,
 ) ([]Checkout, error) {
-	p := db.ListOpenCheckoutsParams{Before: before, Most: int32(min(limit, pg.MaxPage))} //nolint:gosec // bounded
+	p := db.ListOpenCheckoutsParams{Before: before, MaxRows: int32(min(limit, pg.MaxPage))} //nolint:gosec // bounded
 	if after != nil {
 		p.AfterExpiry, p.After = after.ExpiresAt, after.ID.UUID
 	}

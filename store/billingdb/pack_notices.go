@@ -49,7 +49,7 @@ func (s *Store) ListExpiringPacks(ctx context.Context, at time.Time, after *acco
 ) ([]accountdb.Pack, error) {
 	p := db.ListExpiringPacksParams{
 		At: at, Soon: at.AddDate(0, 0, PackSoonDays), Until: at.AddDate(0, 0, PackAheadDays), SoonDays: PackSoonDays,
-		UntilDays: PackAheadDays, Most: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
+		UntilDays: PackAheadDays, MaxRows: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
 	}
 	if after != nil {
 		p.AfterExpiry, p.AfterID = after.Expires, after.ID.UUID

@@ -47,7 +47,7 @@ func (s *Store) MarkStripeEvent(ctx context.Context, id, result string) error {
 // older, oldest first.
 func (s *Store) ListOpenStripeEvents(ctx context.Context, older time.Duration, limit int) ([]StripeEvent, error) {
 	rows, err := s.pool.Queries().ListOpenStripeEvents(ctx, db.ListOpenStripeEventsParams{
-		OlderSeconds: older.Seconds(), Most: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
+		OlderSeconds: older.Seconds(), MaxRows: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list events of Stripe: %w", err)
@@ -67,7 +67,7 @@ func (s *Store) ListOpenStripeEvents(ctx context.Context, older time.Duration, l
 func (s *Store) DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
 	//nolint:gosec // bounded
 	n, err := s.pool.Queries().DeleteStripeEvents(ctx, db.DeleteStripeEventsParams{
-		Before: before, Most: int32(min(limit, pg.MaxPage)),
+		Before: before, MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("delete events of Stripe: %w", err)

@@ -141,7 +141,7 @@ func (s *Store) ListReaders(ctx context.Context, i *Incident, since time.Time, l
 		prefix := i.Reason("")
 		rows, err := s.pool.Queries().ListToldReaders(ctx, db.ListToldReadersParams{
 			Prefix: prefix, PrefixEnd: prefix + "~", AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID,
-			Topic: string(account.TopicIncidents), Most: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
+			Topic: string(account.TopicIncidents), MaxRows: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
 		})
 		return readersOf(i, rows, err, func(r db.ListToldReadersRow) db.ListIncidentReadersRow {
 			return db.ListIncidentReadersRow(r)
@@ -149,7 +149,7 @@ func (s *Store) ListReaders(ctx context.Context, i *Incident, since time.Time, l
 	}
 	rows, err := s.pool.Queries().ListIncidentReaders(ctx, db.ListIncidentReadersParams{
 		AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID, Topic: string(account.TopicIncidents),
-		Chain: i.Chain, Since: since, Most: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
+		Chain: i.Chain, Since: since, MaxRows: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
 	})
 	return readersOf(i, rows, err, func(r db.ListIncidentReadersRow) db.ListIncidentReadersRow { return r })
 }

@@ -144,7 +144,7 @@ func (s *Store) DeleteChainSlotsBefore(ctx context.Context, before time.Time) (i
 	var total int64
 	for {
 		n, err := s.pool.Queries().DeleteChainSlotsBefore(ctx, db.DeleteChainSlotsBeforeParams{
-			Before: dayOf(before), Most: batch,
+			Before: dayOf(before), MaxRows: batch,
 		})
 		total += n
 		if err != nil {

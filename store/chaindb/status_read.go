@@ -114,7 +114,7 @@ func loadWindow(ctx context.Context, q *db.Queries, since time.Time, of func(id 
 func (s *Store) ListIncidents(ctx context.Context, since time.Time, limit int) ([]Incident, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListIncidents(ctx,
-		db.ListIncidentsParams{Since: since, Most: int32(min(limit, pg.MaxPage))})
+		db.ListIncidentsParams{Since: since, MaxRows: int32(min(limit, pg.MaxPage))})
 	if err != nil {
 		return nil, fmt.Errorf("list incidents: %w", err)
 	}

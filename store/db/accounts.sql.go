@@ -132,12 +132,12 @@ LIMIT $2
 `
 
 type ListAccountsAfterParams struct {
-	After uuid.UUID
-	Most  int32
+	After   uuid.UUID
+	MaxRows int32
 }
 
 func (q *Queries) ListAccountsAfter(ctx context.Context, arg ListAccountsAfterParams) ([]Account, error) {
-	rows, err := q.db.Query(ctx, listAccountsAfter, arg.After, arg.Most)
+	rows, err := q.db.Query(ctx, listAccountsAfter, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ type ListExpiringPacksParams struct {
 	Soon        time.Time
 	SoonDays    int16
 	UntilDays   int16
-	Most        int32
+	MaxRows     int32
 }
 
 // Packs of which nobody was told yet that they expire within the days that are left to them, in the order in which they expire.
@@ -205,7 +205,7 @@ func (q *Queries) ListExpiringPacks(ctx context.Context, arg ListExpiringPacksPa
 		arg.Soon,
 		arg.SoonDays,
 		arg.UntilDays,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ type ListIncidentReadersParams struct {
 	Topic        string
 	Chain        string
 	Since        time.Time
-	Most         int32
+	MaxRows      int32
 }
 
 type ListIncidentReadersRow struct {
@@ -280,7 +280,7 @@ func (q *Queries) ListIncidentReaders(ctx context.Context, arg ListIncidentReade
 		arg.Topic,
 		arg.Chain,
 		arg.Since,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -387,7 +387,7 @@ type ListToldReadersParams struct {
 	AfterAccount uuid.UUID
 	AfterUser    uuid.UUID
 	Topic        string
-	Most         int32
+	MaxRows      int32
 }
 
 type ListToldReadersRow struct {
@@ -407,7 +407,7 @@ func (q *Queries) ListToldReaders(ctx context.Context, arg ListToldReadersParams
 		arg.AfterAccount,
 		arg.AfterUser,
 		arg.Topic,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -442,8 +442,8 @@ ORDER BY began_at, id
 LIMIT $1::integer
 `
 
-func (q *Queries) ListUntoldIncidents(ctx context.Context, most int32) ([]Incident, error) {
-	rows, err := q.db.Query(ctx, listUntoldIncidents, most)
+func (q *Queries) ListUntoldIncidents(ctx context.Context, maxRows int32) ([]Incident, error) {
+	rows, err := q.db.Query(ctx, listUntoldIncidents, maxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ SELECT (SELECT count(*) FROM page) AS seen,
 type SweepAnonymousKeysParams struct {
 	After         uuid.UUID
 	MadeBefore    time.Time
-	Most          int32
+	MaxRows       int32
 	UsedBefore    time.Time
 	RetiredBefore time.Time
 }
@@ -105,7 +105,7 @@ func (q *Queries) SweepAnonymousKeys(ctx context.Context, arg SweepAnonymousKeys
 	row := q.db.QueryRow(ctx, sweepAnonymousKeys,
 		arg.After,
 		arg.MadeBefore,
-		arg.Most,
+		arg.MaxRows,
 		arg.UsedBefore,
 		arg.RetiredBefore,
 	)

@@ -47,12 +47,12 @@ RETURNING chain_id, asset, payer, nonce, attempt, state, reason, value, valid_be
 
 type ClaimAuthorizationsParams struct {
 	AgainSeconds float64
-	Most         int32
+	MaxRows      int32
 }
 
 // The older one is, the longer it is left alone, an hour at most: so those that stay open do not keep from looking at new ones.
 func (q *Queries) ClaimAuthorizations(ctx context.Context, arg ClaimAuthorizationsParams) ([]PaymentAuthorization, error) {
-	rows, err := q.db.Query(ctx, claimAuthorizations, arg.AgainSeconds, arg.Most)
+	rows, err := q.db.Query(ctx, claimAuthorizations, arg.AgainSeconds, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ SELECT
 
 type CountOpenAuthorizationsParams struct {
 	Payer   []byte
-	Most    int32
+	MaxRows int32
 	Network string
 }
 
@@ -138,9 +138,9 @@ type CountOpenAuthorizationsRow struct {
 	OfNetwork int64
 }
 
-// Those of a payer and of a network whose outcome is open, each counted up to most.
+// Those of a payer and of a network whose outcome is open, each counted up to max_rows.
 func (q *Queries) CountOpenAuthorizations(ctx context.Context, arg CountOpenAuthorizationsParams) (CountOpenAuthorizationsRow, error) {
-	row := q.db.QueryRow(ctx, countOpenAuthorizations, arg.Payer, arg.Most, arg.Network)
+	row := q.db.QueryRow(ctx, countOpenAuthorizations, arg.Payer, arg.MaxRows, arg.Network)
 	var i CountOpenAuthorizationsRow
 	err := row.Scan(&i.OfPayer, &i.OfNetwork)
 	return i, err

@@ -145,8 +145,8 @@ CROSS JOIN LATERAL (
 `
 
 type CountRecentSettlementsParams struct {
-	Stages []string
-	Most   int32
+	Stages  []string
+	MaxRows int32
 }
 
 type CountRecentSettlementsRow struct {
@@ -156,9 +156,9 @@ type CountRecentSettlementsRow struct {
 
 // What operators watch: what waits in the record, and what waits for too long. Every worker asks once a minute, so each of these is bounded or goes by an
 // index of what is open.
-// Of every stage those that changed within a day, up to most.
+// Of every stage those that changed within a day, up to max_rows.
 func (q *Queries) CountRecentSettlements(ctx context.Context, arg CountRecentSettlementsParams) ([]CountRecentSettlementsRow, error) {
-	rows, err := q.db.Query(ctx, countRecentSettlements, arg.Stages, arg.Most)
+	rows, err := q.db.Query(ctx, countRecentSettlements, arg.Stages, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -249,9 +249,9 @@ type CountTicketBacklogRow struct {
 	OldestSeconds float64
 }
 
-// Tickets that wait for an answer, up to most: since they were made, or since their customer wrote what nobody has answered.
-func (q *Queries) CountTicketBacklog(ctx context.Context, most int32) ([]CountTicketBacklogRow, error) {
-	rows, err := q.db.Query(ctx, countTicketBacklog, most)
+// Tickets that wait for an answer, up to max_rows: since they were made, or since their customer wrote what nobody has answered.
+func (q *Queries) CountTicketBacklog(ctx context.Context, maxRows int32) ([]CountTicketBacklogRow, error) {
+	rows, err := q.db.Query(ctx, countTicketBacklog, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -306,8 +306,8 @@ WHERE ended_at IS NULL AND confirmed_at IS NOT NULL
 LIMIT $1::integer
 `
 
-func (q *Queries) ListOpenIncidents(ctx context.Context, most int32) ([]string, error) {
-	rows, err := q.db.Query(ctx, listOpenIncidents, most)
+func (q *Queries) ListOpenIncidents(ctx context.Context, maxRows int32) ([]string, error) {
+	rows, err := q.db.Query(ctx, listOpenIncidents, maxRows)
 	if err != nil {
 		return nil, err
 	}

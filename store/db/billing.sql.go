@@ -197,12 +197,12 @@ LIMIT $2
 `
 
 type ListCustomersAfterParams struct {
-	After uuid.UUID
-	Most  int32
+	After   uuid.UUID
+	MaxRows int32
 }
 
 func (q *Queries) ListCustomersAfter(ctx context.Context, arg ListCustomersAfterParams) ([]BillingCustomer, error) {
-	rows, err := q.db.Query(ctx, listCustomersAfter, arg.After, arg.Most)
+	rows, err := q.db.Query(ctx, listCustomersAfter, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ type ListInvoicesParams struct {
 	Account uuid.UUID
 	Since   time.Time
 	Before  time.Time
-	Most    int32
+	MaxRows int32
 }
 
 func (q *Queries) ListInvoices(ctx context.Context, arg ListInvoicesParams) ([]Invoice, error) {
@@ -290,7 +290,7 @@ func (q *Queries) ListInvoices(ctx context.Context, arg ListInvoicesParams) ([]I
 		arg.Account,
 		arg.Since,
 		arg.Before,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -380,7 +380,7 @@ type ListUnreadCustomersParams struct {
 	Lasting   time.Time
 	AfterRead time.Time
 	After     uuid.UUID
-	Most      int32
+	MaxRows   int32
 }
 
 // Those for whom Stripe was not read since an instant: one for accounts with a subscription that lasts, another for all others. Oldest first, after the
@@ -391,7 +391,7 @@ func (q *Queries) ListUnreadCustomers(ctx context.Context, arg ListUnreadCustome
 		arg.Lasting,
 		arg.AfterRead,
 		arg.After,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

@@ -267,7 +267,7 @@ LIMIT $1::integer
 `
 
 type ListPeriodsParams struct {
-	Most         int32
+	MaxRows      int32
 	AfterAccount uuid.UUID
 	AfterPeriod  time.Time
 }
@@ -280,7 +280,7 @@ type ListPeriodsRow struct {
 // Pairs that either book has, after the given one. The first query steps from pair to pair through the index of usage_hours, however many
 // hours lie between them.
 func (q *Queries) ListPeriods(ctx context.Context, arg ListPeriodsParams) ([]ListPeriodsRow, error) {
-	rows, err := q.db.Query(ctx, listPeriods, arg.Most, arg.AfterAccount, arg.AfterPeriod)
+	rows, err := q.db.Query(ctx, listPeriods, arg.MaxRows, arg.AfterAccount, arg.AfterPeriod)
 	if err != nil {
 		return nil, err
 	}

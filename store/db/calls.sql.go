@@ -86,7 +86,7 @@ type ListFailedCallsParams struct {
 	Account uuid.UUID
 	Since   time.Time
 	Until   time.Time
-	Most    int32
+	MaxRows int32
 }
 
 type ListFailedCallsRow struct {
@@ -106,7 +106,7 @@ func (q *Queries) ListFailedCalls(ctx context.Context, arg ListFailedCallsParams
 		arg.Account,
 		arg.Since,
 		arg.Until,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ type ListFailedCallsOfKeysParams struct {
 	Since   time.Time
 	Until   time.Time
 	Keys    []uuid.UUID
-	Most    int32
+	MaxRows int32
 }
 
 type ListFailedCallsOfKeysRow struct {
@@ -171,7 +171,7 @@ func (q *Queries) ListFailedCallsOfKeys(ctx context.Context, arg ListFailedCalls
 		arg.Since,
 		arg.Until,
 		arg.Keys,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

@@ -106,11 +106,11 @@ LIMIT $3
 type ListAuditParams struct {
 	Account uuid.UUID
 	Before  int64
-	Most    int32
+	MaxRows int32
 }
 
 func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]AuditLog, error) {
-	rows, err := q.db.Query(ctx, listAudit, arg.Account, arg.Before, arg.Most)
+	rows, err := q.db.Query(ctx, listAudit, arg.Account, arg.Before, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ LIMIT $2
 
 type ListPushesParams struct {
 	OlderSeconds float64
-	Most         int32
+	MaxRows      int32
 }
 
 type ListPushesRow struct {
@@ -194,7 +194,7 @@ type ListPushesRow struct {
 }
 
 func (q *Queries) ListPushes(ctx context.Context, arg ListPushesParams) ([]ListPushesRow, error) {
-	rows, err := q.db.Query(ctx, listPushes, arg.OlderSeconds, arg.Most)
+	rows, err := q.db.Query(ctx, listPushes, arg.OlderSeconds, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

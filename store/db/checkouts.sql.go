@@ -185,11 +185,11 @@ LIMIT $2
 
 type ListCheckoutsParams struct {
 	Account uuid.UUID
-	Most    int32
+	MaxRows int32
 }
 
 func (q *Queries) ListCheckouts(ctx context.Context, arg ListCheckoutsParams) ([]Checkout, error) {
-	rows, err := q.db.Query(ctx, listCheckouts, arg.Account, arg.Most)
+	rows, err := q.db.Query(ctx, listCheckouts, arg.Account, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ type ListOpenCheckoutsParams struct {
 	Before      time.Time
 	AfterExpiry time.Time
 	After       uuid.UUID
-	Most        int32
+	MaxRows     int32
 }
 
 // Those that are open although they expired before an instant, oldest first, after the given one.
@@ -240,7 +240,7 @@ func (q *Queries) ListOpenCheckouts(ctx context.Context, arg ListOpenCheckoutsPa
 		arg.Before,
 		arg.AfterExpiry,
 		arg.After,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

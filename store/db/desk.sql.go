@@ -76,11 +76,11 @@ ON CONFLICT ON CONSTRAINT confirmations_pkey DO NOTHING
 `
 
 type ConfirmAddressParams struct {
-	EmailDigest []byte
-	About       string
-	At          time.Time
-	Since       time.Time
-	Most        int32
+	EmailDigest      []byte
+	About            string
+	At               time.Time
+	Since            time.Time
+	MaxConfirmations int32
 }
 
 // Takes the one mail that an address ever gets about a thing; none once so many were taken since an instant.
@@ -90,7 +90,7 @@ func (q *Queries) ConfirmAddress(ctx context.Context, arg ConfirmAddressParams) 
 		arg.About,
 		arg.At,
 		arg.Since,
-		arg.Most,
+		arg.MaxConfirmations,
 	)
 	if err != nil {
 		return 0, err
@@ -251,7 +251,7 @@ ORDER BY f.id DESC
 type ListDeskFeedbackParams struct {
 	Statuses []string
 	Before   uuid.UUID
-	Most     int32
+	MaxRows  int32
 }
 
 type ListDeskFeedbackRow struct {
@@ -277,7 +277,7 @@ type ListDeskFeedbackRow struct {
 
 // Feedback of all accounts with a status, newest first, before an id.
 func (q *Queries) ListDeskFeedback(ctx context.Context, arg ListDeskFeedbackParams) ([]ListDeskFeedbackRow, error) {
-	rows, err := q.db.Query(ctx, listDeskFeedback, arg.Statuses, arg.Before, arg.Most)
+	rows, err := q.db.Query(ctx, listDeskFeedback, arg.Statuses, arg.Before, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ LIMIT $2
 
 type ListDeskLinesParams struct {
 	Subject string
-	Most    int32
+	MaxRows int32
 }
 
 type ListDeskLinesRow struct {
@@ -341,7 +341,7 @@ type ListDeskLinesRow struct {
 
 // What was done about a subject, newest first.
 func (q *Queries) ListDeskLines(ctx context.Context, arg ListDeskLinesParams) ([]ListDeskLinesRow, error) {
-	rows, err := q.db.Query(ctx, listDeskLines, arg.Subject, arg.Most)
+	rows, err := q.db.Query(ctx, listDeskLines, arg.Subject, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -396,7 +396,7 @@ type ListDeskTicketsParams struct {
 	Statuses   []string
 	Priorities []string
 	Before     int64
-	Most       int32
+	MaxRows    int32
 }
 
 type ListDeskTicketsRow struct {
@@ -420,7 +420,7 @@ func (q *Queries) ListDeskTickets(ctx context.Context, arg ListDeskTicketsParams
 		arg.Statuses,
 		arg.Priorities,
 		arg.Before,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -470,7 +470,7 @@ type ListDeskTicketsOfParams struct {
 	Before     int64
 	Statuses   []string
 	Priorities []string
-	Most       int32
+	MaxRows    int32
 }
 
 type ListDeskTicketsOfRow struct {
@@ -495,7 +495,7 @@ func (q *Queries) ListDeskTicketsOf(ctx context.Context, arg ListDeskTicketsOfPa
 		arg.Before,
 		arg.Statuses,
 		arg.Priorities,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -555,7 +555,7 @@ type ListOldestDeskTicketsParams struct {
 	Statuses   []string
 	Priorities []string
 	After      int64
-	Most       int32
+	MaxRows    int32
 }
 
 type ListOldestDeskTicketsRow struct {
@@ -579,7 +579,7 @@ func (q *Queries) ListOldestDeskTickets(ctx context.Context, arg ListOldestDeskT
 		arg.Statuses,
 		arg.Priorities,
 		arg.After,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -629,7 +629,7 @@ type ListOldestDeskTicketsOfParams struct {
 	After      int64
 	Statuses   []string
 	Priorities []string
-	Most       int32
+	MaxRows    int32
 }
 
 type ListOldestDeskTicketsOfRow struct {
@@ -654,7 +654,7 @@ func (q *Queries) ListOldestDeskTicketsOf(ctx context.Context, arg ListOldestDes
 		arg.After,
 		arg.Statuses,
 		arg.Priorities,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -704,8 +704,8 @@ type ListStaffRow struct {
 	LastSignedInAt *time.Time
 }
 
-func (q *Queries) ListStaff(ctx context.Context, most int32) ([]ListStaffRow, error) {
-	rows, err := q.db.Query(ctx, listStaff, most)
+func (q *Queries) ListStaff(ctx context.Context, maxRows int32) ([]ListStaffRow, error) {
+	rows, err := q.db.Query(ctx, listStaff, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -747,7 +747,7 @@ LIMIT $3
 type ListTicketReadersParams struct {
 	Account uuid.UUID
 	Filer   *uuid.UUID
-	Most    int32
+	MaxRows int32
 }
 
 type ListTicketReadersRow struct {
@@ -759,7 +759,7 @@ type ListTicketReadersRow struct {
 
 // Whom mails about something of an account go to: the user who filed it, while they belong to the account, else its owners.
 func (q *Queries) ListTicketReaders(ctx context.Context, arg ListTicketReadersParams) ([]ListTicketReadersRow, error) {
-	rows, err := q.db.Query(ctx, listTicketReaders, arg.Account, arg.Filer, arg.Most)
+	rows, err := q.db.Query(ctx, listTicketReaders, arg.Account, arg.Filer, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -801,11 +801,11 @@ ORDER BY w.id DESC
 type ListWishesParams struct {
 	Statuses []string
 	Before   uuid.UUID
-	Most     int32
+	MaxRows  int32
 }
 
 func (q *Queries) ListWishes(ctx context.Context, arg ListWishesParams) ([]Wishlist, error) {
-	rows, err := q.db.Query(ctx, listWishes, arg.Statuses, arg.Before, arg.Most)
+	rows, err := q.db.Query(ctx, listWishes, arg.Statuses, arg.Before, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -22,13 +22,13 @@ WHERE id IN (
 `
 
 type DeleteStripeEventsParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 // Those that were processed long ago, in batches.
 func (q *Queries) DeleteStripeEvents(ctx context.Context, arg DeleteStripeEventsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteStripeEvents, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deleteStripeEvents, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -77,11 +77,11 @@ LIMIT $2
 
 type ListOpenStripeEventsParams struct {
 	OlderSeconds float64
-	Most         int32
+	MaxRows      int32
 }
 
 func (q *Queries) ListOpenStripeEvents(ctx context.Context, arg ListOpenStripeEventsParams) ([]StripeEvent, error) {
-	rows, err := q.db.Query(ctx, listOpenStripeEvents, arg.OlderSeconds, arg.Most)
+	rows, err := q.db.Query(ctx, listOpenStripeEvents, arg.OlderSeconds, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

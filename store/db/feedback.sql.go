@@ -167,7 +167,7 @@ type ListFeedbackParams struct {
 	Before  uuid.UUID
 	Status  *string
 	Scope   *uuid.UUID
-	Most    int32
+	MaxRows int32
 }
 
 // Newest first, before an id; ids are in the order of time.
@@ -177,7 +177,7 @@ func (q *Queries) ListFeedback(ctx context.Context, arg ListFeedbackParams) ([]F
 		arg.Before,
 		arg.Status,
 		arg.Scope,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

@@ -55,12 +55,12 @@ WHERE id IN (SELECT past.id FROM invitations AS past WHERE past.expires_at < $1 
 `
 
 type DeletePastInvitationsParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 func (q *Queries) DeletePastInvitations(ctx context.Context, arg DeletePastInvitationsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deletePastInvitations, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deletePastInvitations, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -174,7 +174,7 @@ LIMIT $3
 type ListOpenInvitationsParams struct {
 	AccountID uuid.UUID
 	At        time.Time
-	Most      int32
+	MaxRows   int32
 }
 
 type ListOpenInvitationsRow struct {
@@ -188,7 +188,7 @@ type ListOpenInvitationsRow struct {
 }
 
 func (q *Queries) ListOpenInvitations(ctx context.Context, arg ListOpenInvitationsParams) ([]ListOpenInvitationsRow, error) {
-	rows, err := q.db.Query(ctx, listOpenInvitations, arg.AccountID, arg.At, arg.Most)
+	rows, err := q.db.Query(ctx, listOpenInvitations, arg.AccountID, arg.At, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -233,12 +233,12 @@ LIMIT $2
 `
 
 type ListKeysByPrefixParams struct {
-	Prefix string
-	Most   int32
+	Prefix  string
+	MaxRows int32
 }
 
 func (q *Queries) ListKeysByPrefix(ctx context.Context, arg ListKeysByPrefixParams) ([]Key, error) {
-	rows, err := q.db.Query(ctx, listKeysByPrefix, arg.Prefix, arg.Most)
+	rows, err := q.db.Query(ctx, listKeysByPrefix, arg.Prefix, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

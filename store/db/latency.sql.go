@@ -160,12 +160,12 @@ WHERE ctid = ANY (ARRAY(
 `
 
 type DeleteAccountLatencyDaysBeforeParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 func (q *Queries) DeleteAccountLatencyDaysBefore(ctx context.Context, arg DeleteAccountLatencyDaysBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteAccountLatencyDaysBefore, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deleteAccountLatencyDaysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -184,12 +184,12 @@ WHERE ctid = ANY (ARRAY(
 `
 
 type DeleteAccountLatencyHoursBeforeParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 func (q *Queries) DeleteAccountLatencyHoursBefore(ctx context.Context, arg DeleteAccountLatencyHoursBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteAccountLatencyHoursBefore, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deleteAccountLatencyHoursBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -208,12 +208,12 @@ WHERE ctid = ANY (ARRAY(
 `
 
 type DeleteLatencyDaysBeforeParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 func (q *Queries) DeleteLatencyDaysBefore(ctx context.Context, arg DeleteLatencyDaysBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteLatencyDaysBefore, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deleteLatencyDaysBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -233,13 +233,13 @@ WHERE ctid = ANY (ARRAY(
 `
 
 type DeleteLatencyHoursBeforeParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 // Latencies are deleted in batches of at most so many rows, so that no lock is held for long.
 func (q *Queries) DeleteLatencyHoursBefore(ctx context.Context, arg DeleteLatencyHoursBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteLatencyHoursBefore, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deleteLatencyHoursBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}

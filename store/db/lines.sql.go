@@ -42,7 +42,7 @@ type ListUsageLinesParams struct {
 	OnlyPeriod pgtype.Date
 	Keys       []uuid.UUID
 	OnlyChain  string
-	Most       int32
+	MaxRows    int32
 }
 
 type ListUsageLinesRow struct {
@@ -67,7 +67,7 @@ func (q *Queries) ListUsageLines(ctx context.Context, arg ListUsageLinesParams) 
 		arg.OnlyPeriod,
 		arg.Keys,
 		arg.OnlyChain,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

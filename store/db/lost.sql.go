@@ -57,7 +57,7 @@ type AddLostCallsParams struct {
 	Sources  []string
 	Slots    []string
 	Reasons  []string
-	Most     int64
+	MaxLost  int64
 }
 
 // No more than so many are kept. The nonces that found no room; one that is there already is no further one.
@@ -75,7 +75,7 @@ func (q *Queries) AddLostCalls(ctx context.Context, arg AddLostCallsParams) ([]s
 		arg.Sources,
 		arg.Slots,
 		arg.Reasons,
-		arg.Most,
+		arg.MaxLost,
 	)
 	if err != nil {
 		return nil, err
@@ -130,12 +130,12 @@ LIMIT $3
 type ListLostCallsParams struct {
 	After      time.Time
 	AfterNonce string
-	Most       int32
+	MaxRows    int32
 }
 
 // A page after one, oldest first.
 func (q *Queries) ListLostCalls(ctx context.Context, arg ListLostCallsParams) ([]LostCall, error) {
-	rows, err := q.db.Query(ctx, listLostCalls, arg.After, arg.AfterNonce, arg.Most)
+	rows, err := q.db.Query(ctx, listLostCalls, arg.After, arg.AfterNonce, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

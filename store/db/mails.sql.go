@@ -27,7 +27,7 @@ RETURNING id, kind, recipient, payload, attempts, created_at, expires_at
 
 type ClaimMailsParams struct {
 	LeaseSeconds float64
-	Most         int32
+	MaxRows      int32
 }
 
 type ClaimMailsRow struct {
@@ -42,7 +42,7 @@ type ClaimMailsRow struct {
 
 // Those that end soonest come first, so that links for signing in never wait behind news.
 func (q *Queries) ClaimMails(ctx context.Context, arg ClaimMailsParams) ([]ClaimMailsRow, error) {
-	rows, err := q.db.Query(ctx, claimMails, arg.LeaseSeconds, arg.Most)
+	rows, err := q.db.Query(ctx, claimMails, arg.LeaseSeconds, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -131,13 +131,13 @@ RETURNING kind
 `
 
 type ExpireMailsParams struct {
-	Class string
-	Most  int32
+	Class   string
+	MaxRows int32
 }
 
 // One under way is left to whoever holds its lease.
 func (q *Queries) ExpireMails(ctx context.Context, arg ExpireMailsParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, expireMails, arg.Class, arg.Most)
+	rows, err := q.db.Query(ctx, expireMails, arg.Class, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -195,12 +195,12 @@ WHERE id IN (
 `
 
 type ForgetMailsParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 func (q *Queries) ForgetMails(ctx context.Context, arg ForgetMailsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, forgetMails, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, forgetMails, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -254,7 +254,7 @@ type InsertMailParams struct {
 	Payload         []byte
 	ExpiresAt       time.Time
 	FullClass       string
-	Most            int32
+	MaxOfRecipient  int32
 	MaxOfAccount    int32
 }
 
@@ -271,7 +271,7 @@ func (q *Queries) InsertMail(ctx context.Context, arg InsertMailParams) (int64, 
 		arg.Payload,
 		arg.ExpiresAt,
 		arg.FullClass,
-		arg.Most,
+		arg.MaxOfRecipient,
 		arg.MaxOfAccount,
 	)
 	if err != nil {

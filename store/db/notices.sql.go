@@ -164,12 +164,12 @@ LIMIT $2::integer
 
 type ListOpenNoticesParams struct {
 	StaleSeconds float64
-	Most         int32
+	MaxRows      int32
 }
 
 // Notices that nothing carries yet, and those whose carrier should have ended long ago. Oldest first.
 func (q *Queries) ListOpenNotices(ctx context.Context, arg ListOpenNoticesParams) ([]UsageNotice, error) {
-	rows, err := q.db.Query(ctx, listOpenNotices, arg.StaleSeconds, arg.Most)
+	rows, err := q.db.Query(ctx, listOpenNotices, arg.StaleSeconds, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -192,7 +192,7 @@ ORDER BY dimension, place
 `
 
 type SumFailureGroupsParams struct {
-	Most       int64
+	MaxRows    int64
 	Account    uuid.UUID
 	Keys       []uuid.UUID
 	Since      time.Time
@@ -214,7 +214,7 @@ type SumFailureGroupsRow struct {
 // method on a chain.
 func (q *Queries) SumFailureGroups(ctx context.Context, arg SumFailureGroupsParams) ([]SumFailureGroupsRow, error) {
 	rows, err := q.db.Query(ctx, sumFailureGroups,
-		arg.Most,
+		arg.MaxRows,
 		arg.Account,
 		arg.Keys,
 		arg.Since,
@@ -456,7 +456,7 @@ ORDER BY dimension, place
 `
 
 type SumUsageGroupsParams struct {
-	Most       int64
+	MaxRows    int64
 	Account    uuid.UUID
 	Keys       []uuid.UUID
 	Since      time.Time
@@ -482,7 +482,7 @@ type SumUsageGroupsRow struct {
 // class, 11 for a key, 13 for a method, 14 for a chain. Keys are told apart by rows of their own, all of one snapshot.
 func (q *Queries) SumUsageGroups(ctx context.Context, arg SumUsageGroupsParams) ([]SumUsageGroupsRow, error) {
 	rows, err := q.db.Query(ctx, sumUsageGroups,
-		arg.Most,
+		arg.MaxRows,
 		arg.Account,
 		arg.Keys,
 		arg.Since,

@@ -18,12 +18,12 @@ WHERE digest IN (SELECT past.digest FROM sessions AS past WHERE past.expires_at 
 `
 
 type DeletePastSessionsParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 func (q *Queries) DeletePastSessions(ctx context.Context, arg DeletePastSessionsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deletePastSessions, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deletePastSessions, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -247,9 +247,9 @@ LIMIT $3
 `
 
 type ListSessionsOfUserParams struct {
-	UserID uuid.UUID
-	At     time.Time
-	Most   int32
+	UserID  uuid.UUID
+	At      time.Time
+	MaxRows int32
 }
 
 type ListSessionsOfUserRow struct {
@@ -263,7 +263,7 @@ type ListSessionsOfUserRow struct {
 }
 
 func (q *Queries) ListSessionsOfUser(ctx context.Context, arg ListSessionsOfUserParams) ([]ListSessionsOfUserRow, error) {
-	rows, err := q.db.Query(ctx, listSessionsOfUser, arg.UserID, arg.At, arg.Most)
+	rows, err := q.db.Query(ctx, listSessionsOfUser, arg.UserID, arg.At, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -240,7 +240,7 @@ type ListSettlementEventsParams struct {
 	ChainID int64
 	TxHash  []byte
 	Payer   []byte
-	Most    int32
+	MaxRows int32
 }
 
 // The newest first.
@@ -249,7 +249,7 @@ func (q *Queries) ListSettlementEvents(ctx context.Context, arg ListSettlementEv
 		arg.ChainID,
 		arg.TxHash,
 		arg.Payer,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -292,7 +292,7 @@ type ListSettlementsParams struct {
 	Before      *time.Time
 	BeforeTx    []byte
 	BeforePayer []byte
-	Most        int32
+	MaxRows     int32
 }
 
 // The newest first; from a keyset on.
@@ -302,7 +302,7 @@ func (q *Queries) ListSettlements(ctx context.Context, arg ListSettlementsParams
 		arg.Before,
 		arg.BeforeTx,
 		arg.BeforePayer,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -359,12 +359,12 @@ LIMIT $3
 type ListSettlementsOfParams struct {
 	ChainID int64
 	TxHash  []byte
-	Most    int32
+	MaxRows int32
 }
 
 // All payers of a transaction, those whose payment was seen first.
 func (q *Queries) ListSettlementsOf(ctx context.Context, arg ListSettlementsOfParams) ([]Settlement, error) {
-	rows, err := q.db.Query(ctx, listSettlementsOf, arg.ChainID, arg.TxHash, arg.Most)
+	rows, err := q.db.Query(ctx, listSettlementsOf, arg.ChainID, arg.TxHash, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -427,7 +427,7 @@ type ListUnconfirmedParams struct {
 	After          *time.Time
 	AfterTx        []byte
 	AfterPayer     []byte
-	Most           int32
+	MaxRows        int32
 }
 
 // Those that were granted within a span of time and are not final, the oldest first; from a keyset on.
@@ -438,7 +438,7 @@ func (q *Queries) ListUnconfirmed(ctx context.Context, arg ListUnconfirmedParams
 		arg.After,
 		arg.AfterTx,
 		arg.AfterPayer,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

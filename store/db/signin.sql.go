@@ -29,12 +29,12 @@ WHERE id IN (SELECT past.id FROM sign_ins AS past WHERE past.expires_at < $1 ORD
 `
 
 type DeletePastSignInsParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 func (q *Queries) DeletePastSignIns(ctx context.Context, arg DeletePastSignInsParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deletePastSignIns, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deletePastSignIns, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}

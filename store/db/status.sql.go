@@ -48,13 +48,13 @@ WHERE ctid = ANY (ARRAY(
 `
 
 type DeleteChainSlotsBeforeParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 // One batch of at most so many rows, so that no lock is held for long.
 func (q *Queries) DeleteChainSlotsBefore(ctx context.Context, arg DeleteChainSlotsBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteChainSlotsBefore, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deleteChainSlotsBefore, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -145,13 +145,13 @@ LIMIT $2::integer
 `
 
 type ListIncidentsParams struct {
-	Since time.Time
-	Most  int32
+	Since   time.Time
+	MaxRows int32
 }
 
 // Those that were long enough to be news, which go on or ended since an instant, the newest first.
 func (q *Queries) ListIncidents(ctx context.Context, arg ListIncidentsParams) ([]Incident, error) {
-	rows, err := q.db.Query(ctx, listIncidents, arg.Since, arg.Most)
+	rows, err := q.db.Query(ctx, listIncidents, arg.Since, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

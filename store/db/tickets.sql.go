@@ -346,7 +346,7 @@ type ListTicketsParams struct {
 	Before   int64
 	Statuses []string
 	Scope    *uuid.UUID
-	Most     int32
+	MaxRows  int32
 }
 
 // Newest first, below a number.
@@ -356,7 +356,7 @@ func (q *Queries) ListTickets(ctx context.Context, arg ListTicketsParams) ([]Tic
 		arg.Before,
 		arg.Statuses,
 		arg.Scope,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -417,7 +417,7 @@ type ListUntoldTicketsParams struct {
 	Stale   time.Time
 	Overdue time.Time
 	After   int64
-	Most    int32
+	MaxRows int32
 }
 
 type ListUntoldTicketsRow struct {
@@ -432,7 +432,7 @@ func (q *Queries) ListUntoldTickets(ctx context.Context, arg ListUntoldTicketsPa
 		arg.Stale,
 		arg.Overdue,
 		arg.After,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -501,7 +501,7 @@ type SumRefusalsParams struct {
 	Keys       []uuid.UUID
 	Since      time.Time
 	OnlyPeriod pgtype.Date
-	Most       int32
+	MaxRows    int32
 }
 
 type SumRefusalsRow struct {
@@ -520,7 +520,7 @@ func (q *Queries) SumRefusals(ctx context.Context, arg SumRefusalsParams) ([]Sum
 		arg.Keys,
 		arg.Since,
 		arg.OnlyPeriod,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

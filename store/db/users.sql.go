@@ -152,7 +152,7 @@ LIMIT $2
 
 type ListMembersParams struct {
 	AccountID uuid.UUID
-	Most      int32
+	MaxRows   int32
 }
 
 type ListMembersRow struct {
@@ -165,7 +165,7 @@ type ListMembersRow struct {
 }
 
 func (q *Queries) ListMembers(ctx context.Context, arg ListMembersParams) ([]ListMembersRow, error) {
-	rows, err := q.db.Query(ctx, listMembers, arg.AccountID, arg.Most)
+	rows, err := q.db.Query(ctx, listMembers, arg.AccountID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -201,8 +201,8 @@ LIMIT $2
 `
 
 type ListMembershipsParams struct {
-	UserID uuid.UUID
-	Most   int32
+	UserID  uuid.UUID
+	MaxRows int32
 }
 
 type ListMembershipsRow struct {
@@ -213,7 +213,7 @@ type ListMembershipsRow struct {
 }
 
 func (q *Queries) ListMemberships(ctx context.Context, arg ListMembershipsParams) ([]ListMembershipsRow, error) {
-	rows, err := q.db.Query(ctx, listMemberships, arg.UserID, arg.Most)
+	rows, err := q.db.Query(ctx, listMemberships, arg.UserID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

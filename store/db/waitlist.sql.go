@@ -71,13 +71,13 @@ WHERE id IN (
 `
 
 type DeleteDeclinedWishesParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 // Deletes wishes that were declined before an instant, the oldest first.
 func (q *Queries) DeleteDeclinedWishes(ctx context.Context, arg DeleteDeclinedWishesParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteDeclinedWishes, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deleteDeclinedWishes, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -97,13 +97,13 @@ WHERE email_key IN (
 `
 
 type DeleteUnconfirmedParams struct {
-	Before time.Time
-	Most   int32
+	Before  time.Time
+	MaxRows int32
 }
 
 // Takes addresses off the list that nobody confirmed since an instant, the oldest first. One that is confirmed meanwhile stays.
 func (q *Queries) DeleteUnconfirmed(ctx context.Context, arg DeleteUnconfirmedParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteUnconfirmed, arg.Before, arg.Most)
+	result, err := q.db.Exec(ctx, deleteUnconfirmed, arg.Before, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -238,7 +238,7 @@ type ListWaitlistParams struct {
 	Statuses  []string
 	Before    time.Time
 	BeforeKey string
-	Most      int32
+	MaxRows   int32
 }
 
 // Newest first, before an instant and, in it, an address. Each status is one walk down its index.
@@ -247,7 +247,7 @@ func (q *Queries) ListWaitlist(ctx context.Context, arg ListWaitlistParams) ([]W
 		arg.Statuses,
 		arg.Before,
 		arg.BeforeKey,
-		arg.Most,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return nil, err

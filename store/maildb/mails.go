@@ -32,12 +32,12 @@ type NewMail struct {
 	Recipient       []byte     // encrypted
 	Payload         []byte     // encrypted
 	Expires         time.Time  // not sent from then on
-	// Most is how many mails of the kind the recipient may get in 24 hours, without those that
-	// failed. A mail beyond it is stored as failed. That is no error, so that the transaction does
-	// not fail. Two concurrent transactions may exceed it by one.
-	Most int
+	// MaxOfRecipient is how many mails of the kind the recipient may get in 24 hours, without those
+	// that failed. A mail beyond it is stored as failed. That is no error, so that the transaction
+	// does not fail. Two concurrent transactions may exceed it by one.
+	MaxOfRecipient int
 	// MaxOfAccount is how many of them may be about one account, so that one account cannot use up
-	// the others' share; zero for Most.
+	// the others' share; zero for MaxOfRecipient.
 	MaxOfAccount int
 }
 
@@ -63,8 +63,9 @@ func Queue(ctx context.Context, q *db.Queries, mails ...NewMail) error {
 		p := db.InsertMailParams{
 			ID: m.ID.UUID, Reason: m.Reason, Kind: m.Kind, RecipientDigest: m.RecipientDigest, Recipient: m.Recipient,
 			//nolint:gosec // bounded
-			Payload: m.Payload, ExpiresAt: m.Expires, FullClass: MailCrowded, Most: int32(min(m.Most, maxMails)),
-			MaxOfAccount: maxMails,
+			Payload: m.Payload, ExpiresAt: m.Expires, FullClass: MailCrowded,
+			MaxOfRecipient: int32(min(m.MaxOfRecipient, maxMails)),
+			MaxOfAccount:   maxMails,
 		}
 		if m.MaxOfAccount > 0 {
 			p.MaxOfAccount = int32(min(m.MaxOfAccount, maxMails)) //nolint:gosec // bounded
@@ -97,7 +98,7 @@ type ClaimedMail struct {
 func (s *Store) ClaimMails(ctx context.Context, lease time.Duration, limit int) ([]ClaimedMail, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ClaimMails(ctx, db.ClaimMailsParams{
-		LeaseSeconds: lease.Seconds(), Most: int32(min(limit, maxMails)),
+		LeaseSeconds: lease.Seconds(), MaxRows: int32(min(limit, maxMails)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim mails: %w", err)
@@ -147,7 +148,7 @@ func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class st
 func (s *Store) ExpireMails(ctx context.Context, limit int) ([]string, error) {
 	//nolint:gosec // bounded
 	kinds, err := s.pool.Queries().ExpireMails(ctx, db.ExpireMailsParams{
-		Class: MailExpired, Most: int32(min(limit, maxMails)),
+		Class: MailExpired, MaxRows: int32(min(limit, maxMails)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("expire mails: %w", err)
@@ -179,7 +180,8 @@ func (s *Store) CountWaitingMails(ctx context.Context) ([]WaitingMails, error) {
 // time, and returns how many. Their reasons may be used again.
 func (s *Store) ForgetMails(ctx context.Context, before time.Time, limit int) (int, error) {
 	//nolint:gosec // bounded
-	n, err := s.pool.Queries().ForgetMails(ctx, db.ForgetMailsParams{Before: before, Most: int32(min(limit, maxMails))})
+	n, err := s.pool.Queries().ForgetMails(ctx,
+		db.ForgetMailsParams{Before: before, MaxRows: int32(min(limit, maxMails))})
 	if err != nil {
 		return 0, fmt.Errorf("forget mails: %w", err)
 	}

@@ -24,7 +24,7 @@ func newMail(reason string) maildb.NewMail {
 	return maildb.NewMail{
 		ID: maildb.NewMailID(), Reason: reason, Kind: "welcome", RecipientDigest: digest[:],
 		Recipient: []byte("sealed"),
-		Payload:   []byte("sealed"), Expires: time.Now().Add(time.Hour), Most: 10,
+		Payload:   []byte("sealed"), Expires: time.Now().Add(time.Hour), MaxOfRecipient: 10,
 	}
 }
 
@@ -143,17 +143,17 @@ func TestMails_UndeliveredDoNotCrowdARecipient(t *testing.T) {
 	t.Cleanup(s.Close)
 	conn := storetest.Must[*pgx.Conn](t)(pgx.Connect(ctx, url))
 	defer func() { _ = conn.Close(context.Background()) }()
-	const most = 3
+	const maxMails = 3
 	queue := func(reason string) maildb.MailState {
 		m := newMail(reason)
-		m.RecipientDigest, m.Most = newMail("").RecipientDigest, most
+		m.RecipientDigest, m.MaxOfRecipient = newMail("").RecipientDigest, maxMails
 		if err := s.QueueMail(ctx, m); err != nil {
 			t.Fatal(err)
 		}
 		return storetest.Must[maildb.MailState](t)(s.FindMail(ctx, reason))
 	}
-	for i := range 2 * most {
-		if state := queue(fmt.Sprint(i)); (state.LastError == maildb.MailCrowded) != (i >= most) {
+	for i := range 2 * maxMails {
+		if state := queue(fmt.Sprint(i)); (state.LastError == maildb.MailCrowded) != (i >= maxMails) {
 			t.Errorf("mail %d of a day is %+v", i, state)
 		}
 	}

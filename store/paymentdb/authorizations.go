@@ -156,7 +156,7 @@ func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Addres
 ) (ofPayer, ofNetwork int, err error) {
 	//nolint:gosec // small
 	n, err := s.pool.Queries().CountOpenAuthorizations(ctx, db.CountOpenAuthorizationsParams{
-		Payer: payer[:], Network: network, Most: int32(limit),
+		Payer: payer[:], Network: network, MaxRows: int32(limit),
 	})
 	if err != nil {
 		return 0, 0, fmt.Errorf("count open authorizations: %w", err)
@@ -173,7 +173,7 @@ func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, li
 	}
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ClaimAuthorizations(ctx, db.ClaimAuthorizationsParams{
-		AgainSeconds: again.Seconds(), Most: int32(min(limit, pg.MaxPage)),
+		AgainSeconds: again.Seconds(), MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim authorizations: %w", err)

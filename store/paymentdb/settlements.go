@@ -73,7 +73,7 @@ const maxPayers = 100
 func (s *Store) ListSettlementsOf(ctx context.Context, chain uint64, tx x402.TxHash) ([]Settlement, error) {
 	//nolint:gosec // ids are small
 	rows, err := s.pool.Queries().ListSettlementsOf(ctx, db.ListSettlementsOfParams{
-		ChainID: int64(chain), TxHash: tx[:], Most: maxPayers,
+		ChainID: int64(chain), TxHash: tx[:], MaxRows: maxPayers,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list the settlements of %s: %w", tx, err)
@@ -90,7 +90,7 @@ type SettlementFilter struct {
 
 // ListSettlements reads a page of settlements, most recently changed first.
 func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Settlement, error) {
-	p := db.ListSettlementsParams{Most: int32(min(f.Limit, pg.MaxPage))} //nolint:gosec // bounded
+	p := db.ListSettlementsParams{MaxRows: int32(min(f.Limit, pg.MaxPage))} //nolint:gosec // bounded
 	if f.Stage != "" {
 		stage := string(f.Stage)
 		p.Stage = &stage
@@ -112,7 +112,7 @@ func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duratio
 ) ([]Settlement, error) {
 	//nolint:gosec // bounded
 	p := db.ListUnconfirmedParams{
-		OlderSeconds: older.Seconds(), YoungerSeconds: younger.Seconds(), Most: int32(min(limit, pg.MaxPage)),
+		OlderSeconds: older.Seconds(), YoungerSeconds: younger.Seconds(), MaxRows: int32(min(limit, pg.MaxPage)),
 	}
 	if after != nil {
 		p.After, p.AfterTx, p.AfterPayer = &after.RedeemedAt, after.Tx[:], after.Payer[:]
@@ -190,7 +190,7 @@ const maxHistory = 500
 func (s *Store) SettlementHistory(ctx context.Context, id x402.ID) ([]SettlementEvent, error) {
 	k := settlementKey(id)
 	rows, err := s.pool.Queries().ListSettlementEvents(ctx, db.ListSettlementEventsParams{
-		ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Most: maxHistory,
+		ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, MaxRows: maxHistory,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the history of settlement %s: %w", id, err)

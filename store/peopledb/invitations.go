@@ -95,7 +95,7 @@ func (s *Store) Invite(ctx context.Context, n NewInvitation, by accountdb.Author
 // ListInvitations reads the open invitations of an account, oldest first.
 func (s *Store) ListInvitations(ctx context.Context, id account.ID, at time.Time) ([]Invitation, error) {
 	rows, err := s.pool.Queries().ListOpenInvitations(ctx, db.ListOpenInvitationsParams{
-		AccountID: id.UUID, At: at, Most: MaxInvitations,
+		AccountID: id.UUID, At: at, MaxRows: MaxInvitations,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list invitations of account %s: %w", id, err)

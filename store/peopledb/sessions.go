@@ -116,7 +116,7 @@ func (s *Store) EndSessionsOf(ctx context.Context, user account.UserID, at time.
 // ListSessions reads the open sessions of a user, most recently seen first.
 func (s *Store) ListSessions(ctx context.Context, user account.UserID, at time.Time) ([]OpenSession, error) {
 	rows, err := s.pool.Queries().ListSessionsOfUser(ctx, db.ListSessionsOfUserParams{
-		UserID: user.UUID, At: at, Most: maxSessions,
+		UserID: user.UUID, At: at, MaxRows: maxSessions,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list sessions of user %s: %w", user, err)

@@ -235,15 +235,15 @@ func welcome(ctx context.Context, q *db.Queries, arrived *Arrival, b Browser, at
 func (s *Store) SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error) {
 	page := int32(min(limit, pg.MaxPage)) //nolint:gosec // bounded
 	q := s.pool.Queries()
-	sessions, err := q.DeletePastSessions(ctx, db.DeletePastSessionsParams{Before: before, Most: page})
+	sessions, err := q.DeletePastSessions(ctx, db.DeletePastSessionsParams{Before: before, MaxRows: page})
 	if err != nil {
 		return sessions, fmt.Errorf("sweep sessions: %w", err)
 	}
-	signIns, err := q.DeletePastSignIns(ctx, db.DeletePastSignInsParams{Before: before, Most: page})
+	signIns, err := q.DeletePastSignIns(ctx, db.DeletePastSignInsParams{Before: before, MaxRows: page})
 	if err != nil {
 		return sessions + signIns, fmt.Errorf("sweep sign-ins: %w", err)
 	}
-	invitations, err := q.DeletePastInvitations(ctx, db.DeletePastInvitationsParams{Before: before, Most: page})
+	invitations, err := q.DeletePastInvitations(ctx, db.DeletePastInvitationsParams{Before: before, MaxRows: page})
 	if err != nil {
 		return sessions + signIns + invitations, fmt.Errorf("sweep invitations: %w", err)
 	}

@@ -70,7 +70,7 @@ func (s *Store) ListMembers(ctx context.Context, id account.ID) ([]Member, error
 }
 
 func listMembers(ctx context.Context, q *db.Queries, id account.ID, limit int32) ([]Member, error) {
-	rows, err := q.ListMembers(ctx, db.ListMembersParams{AccountID: id.UUID, Most: limit})
+	rows, err := q.ListMembers(ctx, db.ListMembersParams{AccountID: id.UUID, MaxRows: limit})
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,8 @@ func listMembers(ctx context.Context, q *db.Queries, id account.ID, limit int32)
 
 // ListMemberships reads the accounts of a user in the order in which they were joined.
 func (s *Store) ListMemberships(ctx context.Context, id account.UserID) ([]Membership, error) {
-	rows, err := s.pool.Queries().ListMemberships(ctx, db.ListMembershipsParams{UserID: id.UUID, Most: MaxMemberships})
+	rows, err := s.pool.Queries().ListMemberships(ctx,
+		db.ListMembershipsParams{UserID: id.UUID, MaxRows: MaxMemberships})
 	if err != nil {
 		return nil, fmt.Errorf("list accounts of user %s: %w", id, err)
 	}

@@ -34,7 +34,7 @@ SELECT *
 FROM accounts
 WHERE id > sqlc.arg(after)
 ORDER BY id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: BumpAccount :one
 UPDATE accounts

@@ -37,7 +37,7 @@ WHERE p.expires_at > sqlc.arg(at)::timestamptz AND p.expires_at <= sqlc.arg(unti
             AND n.days <= CASE WHEN p.expires_at <= sqlc.arg(soon)::timestamptz THEN sqlc.arg(soon_days)::smallint ELSE sqlc.arg(until_days)::smallint END
     )
 ORDER BY p.expires_at, p.id
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: InsertPackNotice :execrows
 INSERT INTO pack_notices (pack_id, days, result)
@@ -100,7 +100,7 @@ SELECT *
 FROM incidents
 WHERE confirmed_at IS NOT NULL AND over_told_at IS NULL AND (began_told_at IS NULL OR ended_at IS NOT NULL)
 ORDER BY began_at, id
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: LockIncident :one
 SELECT *
@@ -125,7 +125,7 @@ WHERE s.notify_incidents
             AND h.period >= ((sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32)
     )
 ORDER BY m.account_id, m.user_id
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: ListToldReaders :many
 -- Those who were told that the incident began, and still want to be told. Its mails' reasons end with the user.
@@ -139,7 +139,7 @@ WHERE l.reason >= sqlc.arg(prefix)::text AND l.reason < sqlc.arg(prefix_end)::te
     AND (m.account_id, m.user_id) > (sqlc.arg(after_account)::uuid, sqlc.arg(after_user)::uuid)
     AND NOT EXISTS (SELECT FROM mail_opt_outs AS o WHERE o.user_id = m.user_id AND o.topic = sqlc.arg(topic)::text)
 ORDER BY m.account_id, m.user_id
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: MoveIncidentPlace :exec
 UPDATE incidents

@@ -7,7 +7,7 @@ WITH page AS (
     FROM keys
     WHERE keys.door = 'public' AND keys.id > sqlc.arg(after)::uuid AND keys.created_at < sqlc.arg(made_before)::timestamptz
     ORDER BY keys.id
-    LIMIT sqlc.arg(most)
+    LIMIT sqlc.arg(max_rows)
     FOR UPDATE SKIP LOCKED
 ),
 idle AS (

@@ -33,16 +33,16 @@ SET
 WHERE attempt = sqlc.arg(attempt) AND state = 'settling' AND closed_at IS NULL;
 
 -- name: CountOpenAuthorizations :one
--- Those of a payer and of a network whose outcome is open, each counted up to most.
+-- Those of a payer and of a network whose outcome is open, each counted up to max_rows.
 SELECT
     (SELECT count(*) FROM (
         SELECT 1 FROM payment_authorizations AS o
         WHERE o.payer = sqlc.arg(payer) AND o.closed_at IS NULL AND o.state IN ('settling', 'unknown', 'failed')
-        LIMIT sqlc.arg(most)::integer) AS p) AS of_payer,
+        LIMIT sqlc.arg(max_rows)::integer) AS p) AS of_payer,
     (SELECT count(*) FROM (
         SELECT 1 FROM payment_authorizations AS o
         WHERE o.network = sqlc.arg(network) AND o.closed_at IS NULL AND o.state IN ('settling', 'unknown', 'failed')
-        LIMIT sqlc.arg(most)::integer) AS n) AS of_network;
+        LIMIT sqlc.arg(max_rows)::integer) AS n) AS of_network;
 
 -- name: ClaimAuthorizations :many
 -- The older one is, the longer it is left alone, an hour at most: so those that stay open do not keep from looking at new ones.
@@ -53,7 +53,7 @@ WHERE (chain_id, asset, payer, nonce) IN (
     SELECT o.chain_id, o.asset, o.payer, o.nonce FROM payment_authorizations AS o
     WHERE o.closed_at IS NULL AND o.state <> 'reserved' AND o.look_at <= now()
     ORDER BY o.look_at
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
     FOR UPDATE SKIP LOCKED
 )
 RETURNING *;

@@ -2,7 +2,7 @@
 -- index of what is open.
 
 -- name: CountRecentSettlements :many
--- Of every stage those that changed within a day, up to most.
+-- Of every stage those that changed within a day, up to max_rows.
 SELECT wanted.stage::text AS stage, recent.settlements
 FROM (SELECT unnest(sqlc.arg(stages)::text[]) AS stage) AS wanted
 CROSS JOIN LATERAL (
@@ -11,7 +11,7 @@ CROSS JOIN LATERAL (
         SELECT 1
         FROM settlements AS s
         WHERE s.stage = wanted.stage AND s.updated_at > now() - interval '1 day'
-        LIMIT sqlc.arg(most)::integer
+        LIMIT sqlc.arg(max_rows)::integer
     ) AS changed
 ) AS recent;
 
@@ -80,7 +80,7 @@ LEFT JOIN LATERAL ( -- asked for each: the planner takes late ones for many, and
 WHERE stated.there IS NULL;
 
 -- name: CountTicketBacklog :many
--- Tickets that wait for an answer, up to most: since they were made, or since their customer wrote what nobody has answered.
+-- Tickets that wait for an answer, up to max_rows: since they were made, or since their customer wrote what nobody has answered.
 SELECT
     t.priority, count(*) AS tickets,
     max(extract(EPOCH FROM now() - coalesce(
@@ -90,7 +90,7 @@ FROM (
     FROM tickets AS w
     WHERE w.status IN ('open', 'waiting_us')
     ORDER BY w.number
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
 ) AS t
 LEFT JOIN LATERAL (
     SELECT min(m.at) AS since
@@ -110,7 +110,7 @@ WHERE told_version < version AND last_activity_at < now() - make_interval(secs =
 SELECT chain
 FROM incidents
 WHERE ended_at IS NULL AND confirmed_at IS NOT NULL
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: CountUntoldIncidents :one
 -- Incidents that are news for some time, whose begin or end has not reached all who want to be told.

@@ -41,7 +41,7 @@ SELECT *
 FROM billing_customers
 WHERE account_id > sqlc.arg(after)
 ORDER BY account_id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListUnreadCustomers :many
 -- Those for whom Stripe was not read since an instant: one for accounts with a subscription that lasts, another for all others. Oldest first, after the
@@ -53,7 +53,7 @@ WHERE (coalesce(read_at, created_at) < sqlc.arg(others)::timestamptz
         AND EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.account_id = billing_customers.account_id AND ended_at IS NULL)))
   AND (coalesce(read_at, created_at), account_id) > (sqlc.arg(after_read)::timestamptz, sqlc.arg(after)::uuid)
 ORDER BY coalesce(read_at, created_at), account_id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: PutSubscription :execrows
 -- What Stripe said of a subscription. It stays with the account that had it first.
@@ -103,7 +103,7 @@ SELECT *
 FROM invoices
 WHERE account_id = sqlc.arg(account) AND created_at >= sqlc.arg(since) AND created_at < sqlc.arg(before)
 ORDER BY created_at DESC, id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: GetInvoice :one
 SELECT *

@@ -80,18 +80,18 @@ WITH RECURSIVE hours AS (
 )
 SELECT both_books.account_id, both_books.period
 FROM (
-    (SELECT hours.account_id, hours.period FROM hours LIMIT sqlc.arg(most)::integer)
+    (SELECT hours.account_id, hours.period FROM hours LIMIT sqlc.arg(max_rows)::integer)
     UNION
     (
         SELECT p.account_id, p.period
         FROM usage_periods AS p
         WHERE (p.account_id, p.period) > (sqlc.arg(after_account)::uuid, sqlc.arg(after_period)::date)
         ORDER BY p.account_id, p.period
-        LIMIT sqlc.arg(most)::integer
+        LIMIT sqlc.arg(max_rows)::integer
     )
 ) AS both_books
 ORDER BY both_books.account_id, both_books.period
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: SumWordsOfPeriod :one
 -- Units of a period, added up by key, chain and class, and how many such groups there are.

@@ -16,7 +16,7 @@ FROM calls
 WHERE account_id = sqlc.arg(account)::uuid AND started_at >= sqlc.arg(since)::timestamptz AND started_at < sqlc.arg(until)::timestamptz
     AND outcome NOT IN ('ok', 'hit', 'client_gone') AND class <> 'management'
 ORDER BY started_at DESC, request_id, batch_index
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListFailedCallsOfKeys :many
 -- The same of some keys alone. It is a query of its own so that every plan of it looks for the keys in the index.
@@ -26,4 +26,4 @@ WHERE account_id = sqlc.arg(account)::uuid AND started_at >= sqlc.arg(since)::ti
     AND key_id = ANY(sqlc.arg(keys)::uuid[])
     AND outcome NOT IN ('ok', 'hit', 'client_gone') AND class <> 'management'
 ORDER BY started_at DESC, request_id, batch_index
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);

@@ -9,7 +9,7 @@ FROM audit_log
 WHERE account_id = sqlc.arg(account)
     AND id < sqlc.arg(before)
 ORDER BY id DESC
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: QueuePush :exec
 INSERT INTO fence_pushes (account_id, key_id, version)
@@ -37,7 +37,7 @@ SELECT account_id, key_id, version, pushed, since
 FROM fence_pushes
 WHERE due_at <= now() - make_interval(secs => sqlc.arg(older_seconds)::double precision)
 ORDER BY due_at, account_id, key_id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListPushesOf :many
 SELECT account_id, key_id, version, since

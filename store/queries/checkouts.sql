@@ -48,7 +48,7 @@ SELECT *
 FROM checkouts
 WHERE account_id = sqlc.arg(account)
 ORDER BY opened_at DESC
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListOpenCheckouts :many
 -- Those that are open although they expired before an instant, oldest first, after the given one.
@@ -56,4 +56,4 @@ SELECT *
 FROM checkouts
 WHERE state = 'open' AND expires_at < sqlc.arg(before) AND (expires_at, id) > (sqlc.arg(after_expiry)::timestamptz, sqlc.arg(after)::uuid)
 ORDER BY expires_at, id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);

@@ -17,7 +17,7 @@ SELECT at, account_id, subject, actor, origin, action, before, after
 FROM desk_log
 WHERE subject = sqlc.arg(subject)
 ORDER BY id DESC
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListTicketReaders :many
 -- Whom mails about something of an account go to: the user who filed it, while they belong to the account, else its owners.
@@ -30,7 +30,7 @@ WHERE m.account_id = sqlc.arg(account) AND CASE
         ELSE m.role = 'owner'
     END
 ORDER BY m.joined_at, m.user_id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListDeskTickets :many
 -- Tickets of all accounts, newest first, below a number. Each status and priority is one walk down its index.
@@ -46,10 +46,10 @@ FROM (
         FROM tickets AS c
         WHERE c.status = s.status AND c.priority = p.priority AND c.number < sqlc.arg(before)::bigint
         ORDER BY c.number DESC
-        LIMIT sqlc.arg(most)::integer
+        LIMIT sqlc.arg(max_rows)::integer
     ) AS found
     ORDER BY found.number DESC
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
 ) AS page
 JOIN tickets AS t ON t.number = page.number
 JOIN accounts AS a ON a.id = t.account_id
@@ -65,7 +65,7 @@ JOIN accounts AS a ON a.id = t.account_id
 WHERE t.account_id = sqlc.arg(account) AND t.number < sqlc.arg(before) AND t.status = ANY(sqlc.arg(statuses)::text[])
     AND t.priority = ANY(sqlc.arg(priorities)::text[])
 ORDER BY t.number DESC
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListOldestDeskTickets :many
 -- Tickets of all accounts, oldest first, above a number. Each status and priority is one walk up its index.
@@ -81,10 +81,10 @@ FROM (
         FROM tickets AS c
         WHERE c.status = s.status AND c.priority = p.priority AND c.number > sqlc.arg(after)::bigint
         ORDER BY c.number
-        LIMIT sqlc.arg(most)::integer
+        LIMIT sqlc.arg(max_rows)::integer
     ) AS found
     ORDER BY found.number
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
 ) AS page
 JOIN tickets AS t ON t.number = page.number
 JOIN accounts AS a ON a.id = t.account_id
@@ -100,7 +100,7 @@ JOIN accounts AS a ON a.id = t.account_id
 WHERE t.account_id = sqlc.arg(account) AND t.number > sqlc.arg(after) AND t.status = ANY(sqlc.arg(statuses)::text[])
     AND t.priority = ANY(sqlc.arg(priorities)::text[])
 ORDER BY t.number
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: CountDeskTickets :many
 -- How many tickets are not resolved, by status and priority, and since when the one waits that was written to longest ago.
@@ -116,10 +116,10 @@ FROM (
     SELECT found.id
     FROM unnest(sqlc.arg(statuses)::text[]) AS s (status)
     CROSS JOIN LATERAL (
-        SELECT c.id FROM feedback AS c WHERE c.status = s.status AND c.id < sqlc.arg(before)::uuid ORDER BY c.id DESC LIMIT sqlc.arg(most)::integer
+        SELECT c.id FROM feedback AS c WHERE c.status = s.status AND c.id < sqlc.arg(before)::uuid ORDER BY c.id DESC LIMIT sqlc.arg(max_rows)::integer
     ) AS found
     ORDER BY found.id DESC
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
 ) AS page
 JOIN feedback AS f ON f.id = page.id
 JOIN accounts AS a ON a.id = f.account_id
@@ -162,10 +162,10 @@ FROM (
     SELECT found.id
     FROM unnest(sqlc.arg(statuses)::text[]) AS s (status)
     CROSS JOIN LATERAL (
-        SELECT c.id FROM wishlist AS c WHERE c.status = s.status AND c.id < sqlc.arg(before)::uuid ORDER BY c.id DESC LIMIT sqlc.arg(most)::integer
+        SELECT c.id FROM wishlist AS c WHERE c.status = s.status AND c.id < sqlc.arg(before)::uuid ORDER BY c.id DESC LIMIT sqlc.arg(max_rows)::integer
     ) AS found
     ORDER BY found.id DESC
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
 ) AS page
 JOIN wishlist AS w ON w.id = page.id
 ORDER BY w.id DESC;
@@ -174,7 +174,7 @@ ORDER BY w.id DESC;
 -- Takes the one mail that an address ever gets about a thing; none once so many were taken since an instant.
 INSERT INTO confirmations (email_digest, about, at)
 SELECT sqlc.arg(email_digest)::bytea, sqlc.arg(about)::text, sqlc.arg(at)::timestamptz
-WHERE (SELECT count(*) FROM (SELECT 1 FROM confirmations WHERE at > sqlc.arg(since)::timestamptz LIMIT sqlc.arg(most)::integer) AS counted) < sqlc.arg(most)::integer
+WHERE (SELECT count(*) FROM (SELECT 1 FROM confirmations WHERE at > sqlc.arg(since)::timestamptz LIMIT sqlc.arg(max_confirmations)::integer) AS counted) < sqlc.arg(max_confirmations)::integer
 ON CONFLICT ON CONSTRAINT confirmations_pkey DO NOTHING;
 
 -- name: AddStaff :execrows
@@ -191,7 +191,7 @@ SELECT s.user_id, s.since, s.added_by, u.email, u.email_key, u.last_signed_in_at
 FROM staff AS s
 JOIN users AS u ON u.id = s.user_id
 ORDER BY s.since, s.user_id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: FindUserByEmail :one
 SELECT id, email, email_key

@@ -13,7 +13,7 @@ SELECT *
 FROM stripe_events
 WHERE processed_at IS NULL AND received_at < now() - make_interval(secs => sqlc.arg(older_seconds)::double precision)
 ORDER BY received_at, id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: DeleteStripeEvents :execrows
 -- Those that were processed long ago, in batches.
@@ -23,5 +23,5 @@ WHERE id IN (
     FROM stripe_events AS e
     WHERE e.received_at < sqlc.arg(before) AND e.processed_at IS NOT NULL
     ORDER BY e.received_at
-    LIMIT sqlc.arg(most)
+    LIMIT sqlc.arg(max_rows)
 );

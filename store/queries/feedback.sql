@@ -18,7 +18,7 @@ FROM feedback
 WHERE account_id = sqlc.arg(account) AND id < sqlc.arg(before) AND status = coalesce(sqlc.narg(status), status)
     AND (sqlc.narg(scope)::uuid IS NULL OR scope_id = sqlc.narg(scope))
 ORDER BY id DESC
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: AnswerFeedback :one
 UPDATE feedback

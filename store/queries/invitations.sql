@@ -26,7 +26,7 @@ FROM invitations
 JOIN users ON users.id = invitations.invited_by
 WHERE invitations.account_id = sqlc.arg(account_id) AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > sqlc.arg(at)::timestamptz
 ORDER BY invitations.created_at, invitations.id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: RevokeInvitation :one
 UPDATE invitations
@@ -54,4 +54,4 @@ RETURNING id;
 
 -- name: DeletePastInvitations :execrows
 DELETE FROM invitations
-WHERE id IN (SELECT past.id FROM invitations AS past WHERE past.expires_at < sqlc.arg(before) ORDER BY past.expires_at LIMIT sqlc.arg(most));
+WHERE id IN (SELECT past.id FROM invitations AS past WHERE past.expires_at < sqlc.arg(before) ORDER BY past.expires_at LIMIT sqlc.arg(max_rows));

@@ -62,7 +62,7 @@ SELECT *
 FROM keys
 WHERE prefix = sqlc.arg(prefix)
 ORDER BY created_at, id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListKeysOfAgent :many
 SELECT id

@@ -141,7 +141,7 @@ WHERE ctid = ANY (ARRAY(
     SELECT old.ctid
     FROM latency_hours AS old
     WHERE old.hour < sqlc.arg(before)
-    LIMIT sqlc.arg(most)
+    LIMIT sqlc.arg(max_rows)
     FOR UPDATE SKIP LOCKED
 ));
 
@@ -151,7 +151,7 @@ WHERE ctid = ANY (ARRAY(
     SELECT old.ctid
     FROM latency_days AS old
     WHERE old.day < sqlc.arg(before)
-    LIMIT sqlc.arg(most)
+    LIMIT sqlc.arg(max_rows)
     FOR UPDATE SKIP LOCKED
 ));
 
@@ -161,7 +161,7 @@ WHERE ctid = ANY (ARRAY(
     SELECT old.ctid
     FROM account_latency_hours AS old
     WHERE old.hour < sqlc.arg(before)
-    LIMIT sqlc.arg(most)
+    LIMIT sqlc.arg(max_rows)
     FOR UPDATE SKIP LOCKED
 ));
 
@@ -171,6 +171,6 @@ WHERE ctid = ANY (ARRAY(
     SELECT old.ctid
     FROM account_latency_days AS old
     WHERE old.day < sqlc.arg(before)
-    LIMIT sqlc.arg(most)
+    LIMIT sqlc.arg(max_rows)
     FOR UPDATE SKIP LOCKED
 ));

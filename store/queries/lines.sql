@@ -18,4 +18,4 @@ WHERE u.account_id = sqlc.arg(account) AND u.by_key = true AND u.step = sqlc.arg
     AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
 GROUP BY 1, 2, 3, 4, 5, 6
 ORDER BY 1, 2, 3, 4, 5, 6
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);

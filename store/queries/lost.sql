@@ -19,7 +19,7 @@ further AS (
     SELECT given.* FROM given WHERE NOT EXISTS (SELECT FROM lost_calls WHERE lost_calls.nonce = given.nonce)
 ),
 room AS (
-    SELECT (SELECT count(*) FROM lost_calls) + (SELECT count(*) FROM further) <= sqlc.arg(most)::bigint AS is_left
+    SELECT (SELECT count(*) FROM lost_calls) + (SELECT count(*) FROM further) <= sqlc.arg(max_lost)::bigint AS is_left
 ),
 added AS (
     INSERT INTO lost_calls (nonce, account_id, key_id, units, service, line, mark, not_after, period, sources, slot, reason)
@@ -36,7 +36,7 @@ SELECT nonce, account_id, key_id, units, service, line, mark, not_after, lost_at
 FROM lost_calls
 WHERE (lost_at, nonce) > (sqlc.arg(after)::timestamptz, sqlc.arg(after_nonce)::text)
 ORDER BY lost_at, nonce
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: DeleteLostCall :execrows
 DELETE FROM lost_calls

@@ -2,7 +2,7 @@
 -- One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day, or gets about one account, is recorded as given up. Those that were
 -- given up do not count: nobody got them, and they would keep a recipient from mails for as long as somebody causes more.
 WITH crowd AS (
-    SELECT count(*) >= sqlc.arg(most)::integer
+    SELECT count(*) >= sqlc.arg(max_of_recipient)::integer
         OR count(*) FILTER (WHERE account_id = sqlc.narg(account_id)::uuid) >= sqlc.arg(max_of_account)::integer AS full
     FROM mails
     WHERE recipient_digest = sqlc.arg(recipient_digest)::bytea AND kind = sqlc.arg(kind)::text AND failed_at IS NULL
@@ -24,7 +24,7 @@ WHERE id IN (
     SELECT id FROM mails
     WHERE sent_at IS NULL AND failed_at IS NULL AND due_at <= now() AND expires_at > now()
     ORDER BY expires_at
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
     FOR UPDATE SKIP LOCKED
 )
 RETURNING id, kind, recipient, payload, attempts, created_at, expires_at;
@@ -55,7 +55,7 @@ WHERE id IN (
     SELECT id FROM mails
     WHERE sent_at IS NULL AND failed_at IS NULL AND expires_at <= now() AND due_at <= now()
     ORDER BY expires_at
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
     FOR UPDATE SKIP LOCKED
 )
 RETURNING kind;
@@ -72,7 +72,7 @@ WHERE id IN (
     SELECT id FROM mails
     WHERE created_at < sqlc.arg(before)::timestamptz AND (sent_at IS NOT NULL OR failed_at IS NOT NULL)
     ORDER BY created_at
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
 );
 
 -- name: FindMail :one

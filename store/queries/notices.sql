@@ -25,7 +25,7 @@ FROM usage_notices
 WHERE result IS NULL
     AND (started_at IS NULL OR started_at < now() - make_interval(secs => sqlc.arg(stale_seconds)::double precision))
 ORDER BY noticed_at
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: StartNotice :exec
 UPDATE usage_notices

@@ -103,7 +103,7 @@ FROM (
         row_number() OVER (PARTITION BY words ORDER BY requests DESC, units DESC, class, key_id, method, chain) AS place
     FROM sums
 ) AS ranked
-WHERE ranked.place <= sqlc.arg(most)::bigint
+WHERE ranked.place <= sqlc.arg(max_rows)::bigint
 ORDER BY dimension, place;
 
 -- name: SumUsageSteps :many
@@ -168,7 +168,7 @@ FROM (
         row_number() OVER (PARTITION BY dimension ORDER BY requests DESC, outcome, chain, method) AS place
     FROM sums
 ) AS ranked
-WHERE ranked.place <= sqlc.arg(most)::bigint
+WHERE ranked.place <= sqlc.arg(max_rows)::bigint
 ORDER BY dimension, place;
 
 -- name: SumFailureSteps :many

@@ -53,7 +53,7 @@ SELECT id, account_id, network, user_agent, created_at, last_seen_at, expires_at
 FROM sessions
 WHERE user_id = sqlc.arg(user_id) AND ended_at IS NULL AND expires_at > sqlc.arg(at)::timestamptz
 ORDER BY last_seen_at DESC, id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: MoveSession :execrows
 -- Only to an account of which the user is a member.
@@ -76,4 +76,4 @@ WHERE digest IN (
 
 -- name: DeletePastSessions :execrows
 DELETE FROM sessions
-WHERE digest IN (SELECT past.digest FROM sessions AS past WHERE past.expires_at < sqlc.arg(before) ORDER BY past.expires_at LIMIT sqlc.arg(most));
+WHERE digest IN (SELECT past.digest FROM sessions AS past WHERE past.expires_at < sqlc.arg(before) ORDER BY past.expires_at LIMIT sqlc.arg(max_rows));

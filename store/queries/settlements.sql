@@ -20,7 +20,7 @@ SELECT *
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2
 ORDER BY paid IS NULL, payer
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListSettlements :many
 -- The newest first; from a keyset on.
@@ -30,7 +30,7 @@ WHERE (sqlc.narg(stage)::text IS NULL OR stage = sqlc.narg(stage))
     AND (sqlc.narg(before)::timestamptz IS NULL
         OR (updated_at, tx_hash, payer) < (sqlc.narg(before)::timestamptz, sqlc.narg(before_tx)::bytea, sqlc.narg(before_payer)::bytea))
 ORDER BY updated_at DESC, tx_hash DESC, payer DESC
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: ListUnconfirmed :many
 -- Those that were granted within a span of time and are not final, the oldest first; from a keyset on.
@@ -42,7 +42,7 @@ WHERE stage = 'redeemed' AND finality = 'waiting'
     AND (sqlc.narg(after)::timestamptz IS NULL
         OR (redeemed_at, tx_hash, payer) > (sqlc.narg(after)::timestamptz, sqlc.narg(after_tx)::bytea, sqlc.narg(after_payer)::bytea))
 ORDER BY redeemed_at, tx_hash, payer
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: OpenSettlement :exec
 -- Makes the row, which is locked then.
@@ -100,4 +100,4 @@ SELECT *
 FROM settlement_events
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
 ORDER BY id DESC
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);

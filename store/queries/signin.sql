@@ -36,4 +36,4 @@ WHERE id = $1;
 
 -- name: DeletePastSignIns :execrows
 DELETE FROM sign_ins
-WHERE id IN (SELECT past.id FROM sign_ins AS past WHERE past.expires_at < sqlc.arg(before) ORDER BY past.expires_at LIMIT sqlc.arg(most));
+WHERE id IN (SELECT past.id FROM sign_ins AS past WHERE past.expires_at < sqlc.arg(before) ORDER BY past.expires_at LIMIT sqlc.arg(max_rows));

@@ -69,7 +69,7 @@ SELECT *
 FROM incidents
 WHERE confirmed_at IS NOT NULL AND (ended_at IS NULL OR ended_at >= sqlc.arg(since)::timestamptz)
 ORDER BY began_at DESC, id
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: DeleteChainSlotsBefore :execrows
 -- One batch of at most so many rows, so that no lock is held for long.
@@ -78,6 +78,6 @@ WHERE ctid = ANY (ARRAY(
     SELECT old.ctid
     FROM chain_slots AS old
     WHERE old.slot < sqlc.arg(before)::timestamptz
-    LIMIT sqlc.arg(most)
+    LIMIT sqlc.arg(max_rows)
     FOR UPDATE SKIP LOCKED
 ));

@@ -66,7 +66,7 @@ FROM tickets
 WHERE account_id = sqlc.arg(account) AND number < sqlc.arg(before) AND status = ANY(sqlc.arg(statuses)::text[])
     AND (sqlc.narg(scope)::uuid IS NULL OR scope_id = sqlc.narg(scope))
 ORDER BY number DESC
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: UpdateTicket :one
 -- What a move made of it.
@@ -92,7 +92,7 @@ FROM (
 ) AS late
 WHERE late.number > sqlc.arg(after)::bigint
 ORDER BY late.number
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: SumRefusals :many
 -- Calls of an account, or of some keys of it, that were refused or failed since an hour, by reason, chain and method. Hours alone, because the last one is
@@ -110,4 +110,4 @@ WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] I
 GROUP BY u.outcome, u.chain, u.method
 HAVING sum(u.requests) > 0
 ORDER BY requests DESC, last_hour DESC, u.outcome, u.chain, u.method
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);

@@ -29,7 +29,7 @@ FROM members
 JOIN users ON users.id = members.user_id
 WHERE members.account_id = sqlc.arg(account_id)
 ORDER BY members.joined_at, members.user_id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: GetMember :one
 SELECT members.role, users.email
@@ -57,7 +57,7 @@ FROM members
 JOIN accounts ON accounts.id = members.account_id
 WHERE members.user_id = sqlc.arg(user_id)
 ORDER BY members.joined_at, members.account_id
-LIMIT sqlc.arg(most);
+LIMIT sqlc.arg(max_rows);
 
 -- name: LockPeople :one
 -- Changes of who belongs to an account wait for each other, and for nothing else.

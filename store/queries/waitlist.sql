@@ -52,10 +52,10 @@ CROSS JOIN LATERAL (
     FROM waitlist AS c
     WHERE c.status = s.status AND (c.joined_at, c.email_key) < (sqlc.arg(before)::timestamptz, sqlc.arg(before_key)::text)
     ORDER BY c.joined_at DESC, c.email_key DESC
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
 ) AS w
 ORDER BY w.joined_at DESC, w.email_key DESC
-LIMIT sqlc.arg(most)::integer;
+LIMIT sqlc.arg(max_rows)::integer;
 
 -- name: GetWaiting :one
 SELECT *
@@ -70,7 +70,7 @@ WHERE email_key IN (
     FROM waitlist
     WHERE status = 'waiting' AND joined_at < sqlc.arg(before)::timestamptz
     ORDER BY joined_at
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
     FOR UPDATE SKIP LOCKED
 );
 
@@ -82,6 +82,6 @@ WHERE id IN (
     FROM wishlist
     WHERE status = 'declined' AND answered_at < sqlc.arg(before)::timestamptz
     ORDER BY id
-    LIMIT sqlc.arg(most)::integer
+    LIMIT sqlc.arg(max_rows)::integer
     FOR UPDATE SKIP LOCKED
 );

@@ -178,7 +178,7 @@ func FeedbackStatuses() []string {
 func (s *Store) ListWishes(ctx context.Context, statuses []string, before WishID, limit int) ([]Wish, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListWishes(ctx, db.ListWishesParams{
-		Statuses: statuses, Before: orLast(before.UUID), Most: int32(min(limit, MaxDeskPage)),
+		Statuses: statuses, Before: orLast(before.UUID), MaxRows: int32(min(limit, MaxDeskPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list wishes: %w", err)
@@ -212,7 +212,8 @@ func (s *Store) ListDeskFeedback(ctx context.Context, statuses []string, before 
 	limit int,
 ) ([]DeskFeedback, error) {
 	rows, err := s.pool.Queries().ListDeskFeedback(ctx, db.ListDeskFeedbackParams{
-		Statuses: statuses, Before: orLast(before.UUID), Most: int32(min(limit, MaxDeskPage)), //nolint:gosec // bounded
+		Statuses: statuses, Before: orLast(before.UUID), MaxRows: int32(min(limit, MaxDeskPage)),
+		//nolint:gosec // bounded
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list feedback of all accounts: %w", err)

@@ -53,7 +53,7 @@ func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket
 // readDeskTickets reads the filter's page with the query that fits its order and account.
 func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []db.ListDeskTicketsRow, err error) {
 	//nolint:gosec // bounded
-	p := db.ListDeskTicketsParams{Before: int64(f.Past), Most: int32(min(f.Limit, MaxDeskPage))}
+	p := db.ListDeskTicketsParams{Before: int64(f.Past), MaxRows: int32(min(f.Limit, MaxDeskPage))}
 	if p.Before == 0 && !f.OldestFirst {
 		p.Before = math.MaxInt64
 	}
@@ -64,12 +64,12 @@ func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []
 		p.Priorities = append(p.Priorities, string(priority))
 	}
 	of := db.ListDeskTicketsOfParams{
-		Account: f.Account.UUID, Before: p.Before, Statuses: p.Statuses, Priorities: p.Priorities, Most: p.Most,
+		Account: f.Account.UUID, Before: p.Before, Statuses: p.Statuses, Priorities: p.Priorities, MaxRows: p.MaxRows,
 	}
 	switch {
 	case f.Account.IsZero() && f.OldestFirst:
 		some, err := q.ListOldestDeskTickets(ctx, db.ListOldestDeskTicketsParams{
-			Statuses: p.Statuses, Priorities: p.Priorities, After: p.Before, Most: p.Most,
+			Statuses: p.Statuses, Priorities: p.Priorities, After: p.Before, MaxRows: p.MaxRows,
 		})
 		for _, row := range some {
 			rows = append(rows, db.ListDeskTicketsRow(row))
@@ -79,7 +79,8 @@ func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []
 		return q.ListDeskTickets(ctx, p)
 	case f.OldestFirst:
 		some, err := q.ListOldestDeskTicketsOf(ctx, db.ListOldestDeskTicketsOfParams{
-			Account: of.Account, After: of.Before, Statuses: of.Statuses, Priorities: of.Priorities, Most: of.Most,
+			Account: of.Account, After: of.Before, Statuses: of.Statuses, Priorities: of.Priorities,
+			MaxRows: of.MaxRows,
 		})
 		for _, row := range some {
 			rows = append(rows, db.ListDeskTicketsRow(row))

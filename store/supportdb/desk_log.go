@@ -91,7 +91,7 @@ const maxDeskLines = 1000
 
 // ListDeskLines reads the newest maxDeskLines lines about a subject, oldest first.
 func (s *Store) ListDeskLines(ctx context.Context, subject string) ([]DeskLine, error) {
-	rows, err := s.pool.Queries().ListDeskLines(ctx, db.ListDeskLinesParams{Subject: subject, Most: maxDeskLines})
+	rows, err := s.pool.Queries().ListDeskLines(ctx, db.ListDeskLinesParams{Subject: subject, MaxRows: maxDeskLines})
 	if err != nil {
 		return nil, fmt.Errorf("list what was done about %s: %w", subject, err)
 	}

@@ -238,7 +238,7 @@ func TestDesk_ReadsTenThousandTicketsByItsIndex(t *testing.T) {
 		_, query, _ := strings.Cut(string(source), "-- name: "+list+" :many\n")
 		query, _, _ = strings.Cut(query, ";")
 		for name, as := range map[string]string{
-			"statuses": "$1", "priorities": "$2", "before": "$3", "after": "$3", "most": "$4",
+			"statuses": "$1", "priorities": "$2", "before": "$3", "after": "$3", "max_rows": "$4",
 		} {
 			query = strings.ReplaceAll(query, "sqlc.arg("+name+")", as)
 		}

@@ -54,7 +54,8 @@ func (c *Confirmation) confirm(ctx context.Context, q *db.Queries, at time.Time)
 		return nil
 	}
 	n, err := q.ConfirmAddress(ctx, db.ConfirmAddressParams{
-		EmailDigest: c.Email[:], About: c.About, At: at, Since: at.Add(-24 * time.Hour), Most: MaxConfirmations,
+		EmailDigest: c.Email[:], About: c.About, At: at, Since: at.Add(-24 * time.Hour),
+		MaxConfirmations: MaxConfirmations,
 	})
 	if err != nil || n == 0 {
 		return err
@@ -131,11 +132,12 @@ func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by acco
 // many rows it deleted. An unanswered wish is kept, because it still needs an answer.
 func (s *Store) DeleteIdleEntries(ctx context.Context, before time.Time, limit int) (int64, error) {
 	page := int32(min(limit, pg.MaxPage)) //nolint:gosec // bounded
-	addresses, err := s.pool.Queries().DeleteUnconfirmed(ctx, db.DeleteUnconfirmedParams{Before: before, Most: page})
+	addresses, err := s.pool.Queries().DeleteUnconfirmed(ctx, db.DeleteUnconfirmedParams{Before: before, MaxRows: page})
 	if err != nil {
 		return addresses, fmt.Errorf("sweep the waitlist: %w", err)
 	}
-	wishes, err := s.pool.Queries().DeleteDeclinedWishes(ctx, db.DeleteDeclinedWishesParams{Before: before, Most: page})
+	wishes, err := s.pool.Queries().DeleteDeclinedWishes(ctx,
+		db.DeleteDeclinedWishesParams{Before: before, MaxRows: page})
 	if err != nil {
 		return addresses + wishes, fmt.Errorf("sweep the wishlist: %w", err)
 	}

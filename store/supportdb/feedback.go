@@ -142,7 +142,7 @@ func (s *Store) ListFeedback(ctx context.Context, f FeedbackFilter) ([]Feedback,
 	p := db.ListFeedbackParams{
 		//nolint:gosec // bounded
 		Account: f.Account.UUID, Before: f.Before.UUID, Scope: pg.NullableID(f.Scope.UUID),
-		Most: int32(min(f.Limit, MaxFeedback)),
+		MaxRows: int32(min(f.Limit, MaxFeedback)),
 	}
 	if p.Before == uuid.Nil {
 		p.Before = uuid.Max

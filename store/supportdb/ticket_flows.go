@@ -35,7 +35,7 @@ func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time,
 ) ([]TicketNews, error) {
 	rows, err := s.pool.Queries().ListUntoldTickets(ctx, db.ListUntoldTicketsParams{
 		//nolint:gosec // bounded
-		Stale: stale, Overdue: overdue, After: int64(after), Most: int32(min(limit, maxTicketPage)),
+		Stale: stale, Overdue: overdue, After: int64(after), MaxRows: int32(min(limit, maxTicketPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list tickets whose flows are late: %w", err)

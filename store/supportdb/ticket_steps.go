@@ -123,7 +123,7 @@ func (s *ticketStep) line(t *Ticket) *DeskLine {
 // filed for an account.
 func ticketReaders(ctx context.Context, q *db.Queries, of account.ID, filer account.UserID) ([]TicketReader, error) {
 	rows, err := q.ListTicketReaders(ctx, db.ListTicketReadersParams{
-		Account: of.UUID, Filer: pg.NullableID(filer.UUID), Most: maxTicketReaders,
+		Account: of.UUID, Filer: pg.NullableID(filer.UUID), MaxRows: maxTicketReaders,
 	})
 	if err != nil {
 		return nil, err

@@ -315,7 +315,7 @@ func (s *Store) ListTickets(ctx context.Context, f TicketFilter) ([]Ticket, erro
 	p := db.ListTicketsParams{
 		//nolint:gosec // bounded
 		Account: f.Account.UUID, Before: int64(f.Before), Scope: pg.NullableID(f.Scope.UUID),
-		Most: int32(min(f.Limit, maxTicketPage)),
+		MaxRows: int32(min(f.Limit, maxTicketPage)),
 	}
 	if f.Before == 0 {
 		p.Before = math.MaxInt64

@@ -182,7 +182,7 @@ func (s *Store) ofAddress(ctx context.Context, email account.Email, do func(*db.
 // nil starts with the newest.
 func (s *Store) ListWaitlist(ctx context.Context, statuses []string, after *Waiting, limit int) ([]Waiting, error) {
 	//nolint:gosec // bounded
-	p := db.ListWaitlistParams{Statuses: statuses, Before: endOfTime, Most: int32(min(limit, MaxDeskPage))}
+	p := db.ListWaitlistParams{Statuses: statuses, Before: endOfTime, MaxRows: int32(min(limit, MaxDeskPage))}
 	if after != nil {
 		p.Before, p.BeforeKey = after.At, after.Email.Key()
 	}

@@ -236,7 +236,7 @@ func TestWaitlist_NobodyIsInvitedWithoutTheirMail(t *testing.T) {
 	mail := maildb.NewMail{
 		ID: maildb.NewMailID(), Reason: "waitlist/invited/1", Kind: "waitlist_invited",
 		RecipientDigest: make([]byte, sha256.Size), Recipient: []byte("r"), Payload: []byte("p"),
-		Expires: time.Now().Add(time.Hour), Most: 10,
+		Expires: time.Now().Add(time.Hour), MaxOfRecipient: 10,
 	}
 	tell := func() ([]maildb.NewMail, error) { return []maildb.NewMail{mail}, nil }
 	dies := func() ([]maildb.NewMail, error) { // ends the connection, like a killed process

@@ -114,7 +114,7 @@ func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals,
 // limit means that there are no more.
 func (s *Store) ListUsagePeriods(ctx context.Context, after UsagePeriod, limit int) ([]UsagePeriod, error) {
 	//nolint:gosec // bounded
-	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(min(limit, pg.MaxPage))}
+	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, MaxRows: int32(min(limit, pg.MaxPage))}
 	if after.Period != "" {
 		start, err := time.Parse(pg.PeriodLayout, after.Period)
 		if err != nil {

@@ -133,21 +133,22 @@ func (s *Store) DeleteLatencyBefore(ctx context.Context, before time.Time) (int6
 	var total int64
 	for _, batch := range []func() (int64, error){
 		func() (int64, error) {
-			return q.DeleteLatencyHoursBefore(ctx, db.DeleteLatencyHoursBeforeParams{Before: hour, Most: latencyBatch})
+			return q.DeleteLatencyHoursBefore(ctx,
+				db.DeleteLatencyHoursBeforeParams{Before: hour, MaxRows: latencyBatch})
 		},
 		func() (int64, error) {
 			return q.DeleteAccountLatencyHoursBefore(ctx, db.DeleteAccountLatencyHoursBeforeParams{
-				Before: hour, Most: latencyBatch,
+				Before: hour, MaxRows: latencyBatch,
 			})
 		},
 		func() (int64, error) {
 			return q.DeleteLatencyDaysBefore(ctx, db.DeleteLatencyDaysBeforeParams{
-				Before: midnight, Most: latencyBatch,
+				Before: midnight, MaxRows: latencyBatch,
 			})
 		},
 		func() (int64, error) {
 			return q.DeleteAccountLatencyDaysBefore(ctx, db.DeleteAccountLatencyDaysBeforeParams{
-				Before: midnight, Most: latencyBatch,
+				Before: midnight, MaxRows: latencyBatch,
 			})
 		},
 	} {

@@ -17,7 +17,7 @@ const MaxLostCalls = 100_000
 // AddLostCalls inserts lost calls, to be refunded later, and returns those that found no room: all
 // that are new, or none. It is idempotent by nonce, so it may be retried.
 func (s *Store) AddLostCalls(ctx context.Context, calls []account.LostCall) (dropped []account.LostCall, err error) {
-	p := db.AddLostCallsParams{Most: MaxLostCalls}
+	p := db.AddLostCallsParams{MaxLost: MaxLostCalls}
 	seen := make(map[string]*account.LostCall, len(calls))
 	for i := range calls {
 		c := &calls[i]
@@ -46,7 +46,7 @@ func (s *Store) AddLostCalls(ctx context.Context, calls []account.LostCall) (dro
 // starts with the first.
 func (s *Store) ListLostCalls(ctx context.Context, after *account.LostCall, limit int) ([]account.LostCall, error) {
 	rows, err := s.pool.Queries().ListLostCalls(ctx, db.ListLostCallsParams{
-		After: after.LostAt, AfterNonce: after.Nonce, Most: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
+		After: after.LostAt, AfterNonce: after.Nonce, MaxRows: int32(min(limit, pg.MaxPage)), //nolint:gosec // bounded
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list lost calls: %w", err)

@@ -146,7 +146,7 @@ func share(allowance plan.Units, percent int) plan.Units {
 func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, limit int) ([]UsageNotice, error) {
 	//nolint:gosec // bounded
 	rows, err := s.pool.Queries().ListOpenNotices(ctx, db.ListOpenNoticesParams{
-		StaleSeconds: stale.Seconds(), Most: int32(min(limit, pg.MaxPage)),
+		StaleSeconds: stale.Seconds(), MaxRows: int32(min(limit, pg.MaxPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list open notices: %w", err)

@@ -80,7 +80,7 @@ const maxRefusals = 20
 // maxRefusals lines, the most frequent first. It ignores the window's chain.
 func (s *Store) SumRefusals(ctx context.Context, w *UsageWindow) ([]ticket.RefusalCount, error) {
 	rows, err := s.pool.Sums().SumRefusals(ctx, db.SumRefusalsParams{
-		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyPeriod: w.period(), Most: maxRefusals,
+		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyPeriod: w.period(), MaxRows: maxRefusals,
 	})
 	if err != nil {
 		return nil, w.failed("refusals", err)

@@ -23,7 +23,7 @@ func (s *Store) UsageLines(ctx context.Context, w *UsageWindow, hourly bool, lim
 	p := db.ListUsageLinesParams{
 		//nolint:gosec // a hundred thousand
 		Account: w.Account.UUID, Since: w.since(), Step: "day", Keys: w.keys(), OnlyChain: w.Chain,
-		OnlyPeriod: w.period(), Most: int32(limit),
+		OnlyPeriod: w.period(), MaxRows: int32(limit),
 	}
 	if hourly {
 		p.Step = "hour"

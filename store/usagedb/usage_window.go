@@ -93,7 +93,7 @@ func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, limit int) (Usa
 	var report UsageReport
 	rows, err := s.pool.Sums().SumUsageGroups(ctx, db.SumUsageGroupsParams{
 		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain,
-		OnlyPeriod: w.period(), Most: int64(limit),
+		OnlyPeriod: w.period(), MaxRows: int64(limit),
 	})
 	if err != nil {
 		return report, w.failed("usage", err)
@@ -195,7 +195,7 @@ func (s *Store) Failures(ctx context.Context, w *UsageWindow, limit int) (Failur
 	var f Failures
 	rows, err := s.pool.Sums().SumFailureGroups(ctx, db.SumFailureGroupsParams{
 		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain,
-		OnlyPeriod: w.period(), Most: int64(limit),
+		OnlyPeriod: w.period(), MaxRows: int64(limit),
 	})
 	if err != nil {
 		return f, w.failed("failures", err)
@@ -253,12 +253,12 @@ func (s *Store) FailedCalls(ctx context.Context, w *UsageWindow, until time.Time
 	var err error
 	if bound := int32(limit); w.Keys == nil { //nolint:gosec // some dozens
 		rows, err = s.pool.Queries().ListFailedCalls(ctx, db.ListFailedCallsParams{
-			Account: w.Account.UUID, Since: w.since(), Until: until, Most: bound,
+			Account: w.Account.UUID, Since: w.since(), Until: until, MaxRows: bound,
 		})
 	} else {
 		var of []db.ListFailedCallsOfKeysRow
 		of, err = s.pool.Queries().ListFailedCallsOfKeys(ctx, db.ListFailedCallsOfKeysParams{
-			Account: w.Account.UUID, Since: w.since(), Until: until, Keys: w.keys(), Most: bound,
+			Account: w.Account.UUID, Since: w.since(), Until: until, Keys: w.keys(), MaxRows: bound,
 		})
 		for _, r := range of {
 			rows = append(rows, db.ListFailedCallsRow(r))

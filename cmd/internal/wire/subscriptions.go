@@ -26,7 +26,7 @@ func newBilling(cfg config.Config, b *base, f *limits.Limits, mails *outbox.Outb
 		return nil, err
 	}
 	bought := &activities.Billing{
-		Record: b.store, Fences: f, Now: time.Now, Logger: log,
+		Record: b.store, Limits: f, Now: time.Now, Logger: log,
 		Mails: &activities.ChargeMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL},
 		Look:  func(ctx context.Context, id account.ID) error { return flows.SignalSubscription(ctx, id, "checkout") },
 		Close: flows.CloseStatement,

@@ -58,7 +58,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		return err
 	}
 	settlements := &activities.Settlements{
-		Fences: accountLimits, Record: b.store, Chain: settlement.New(b.pool, chain.BaseMainnet, terms), Now: time.Now,
+		Limits: accountLimits, Record: b.store, Chain: settlement.New(b.pool, chain.BaseMainnet, terms), Now: time.Now,
 		Logger: log,
 	}
 	flows := workflows.NewClient(temporal.Client)
@@ -68,7 +68,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	}
 	w, err := worker.New(worker.Options{
 		Temporal: temporal.Client, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger,
-		Doors: &activities.Doors{Fences: accountLimits, Logger: log, Mails: letters}, Settlements: settlements,
+		Doors: &activities.Doors{Limits: accountLimits, Logger: log, Mails: letters}, Settlements: settlements,
 		Billing: bought, Statements: newStatements(b, log), Prober: b.pool, Board: b.board, Flusher: flusher,
 		Mails: sender, Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 		KeepCallDays: cfg.CallRecordsDays, FinalityDelay: cfg.X402FinalityDelay, OnSwept: countSwept(b.metrics),

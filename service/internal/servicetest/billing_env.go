@@ -81,7 +81,7 @@ func OpenBillingEnv(t *testing.T) *BillingEnv {
 			"support@gateway.example", d
 	})
 	d.Billing = &activities.Billing{
-		Stripe: d.Way, Record: d.Store, Fences: d.Limits, Now: server.Now, Logger: slog.New(slog.DiscardHandler),
+		Stripe: d.Way, Record: d.Store, Limits: d.Limits, Now: server.Now, Logger: slog.New(slog.DiscardHandler),
 		Mails: Silent{}, Look: d.LookNow, Close: func(context.Context, activities.Closing) error { return nil },
 	}
 	d.Owner = d.SignIn(t, "ann@buyer.example")

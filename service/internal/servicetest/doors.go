@@ -26,7 +26,7 @@ func OpenDoors(t *testing.T) *Env {
 	w := worker.New(temporal, workflows.QueueGateway, worker.Options{})
 	workflows.RegisterGateway(w)
 	w.RegisterActivity(&activities.Doors{
-		Fences: o.Limits, Logger: slog.New(slog.DiscardHandler),
+		Limits: o.Limits, Logger: slog.New(slog.DiscardHandler),
 		Mails: &activities.AdoptionLetters{Owners: o.Store, Sealer: o, URL: "https://gateway.example", Now: time.Now},
 	})
 	if err := w.Start(); err != nil {
