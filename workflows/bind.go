@@ -19,7 +19,7 @@ import (
 //   - Update challenge (Challenge): a message for a wallet to sign. A newer one replaces the older;
 //     a run takes at most 20.
 //   - Update complete (BindProof): proof that the wallet signed the message. It returns once the
-//     wallet's fences are in force, or fails with NotYetInForce.
+//     wallet's limits are in force, or fails with NotYetInForce.
 //   - Query challenge: returns the newest Challenge.
 //   - Ends: once the key is bound and in force; when its last challenge expires; one minute after
 //     its start if it took no challenge. Before and after the run, callers read from PostgreSQL

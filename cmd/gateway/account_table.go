@@ -18,7 +18,7 @@ import (
 // of.
 func writeAccount(out io.Writer, v *operator.AccountView) error {
 	sections := []func(io.Writer, *operator.AccountView){
-		writeTerms, writeFences, writePacks, writeKeys, writeDue, writeChanges,
+		writeTerms, writeLimits, writePacks, writeKeys, writeDue, writeChanges,
 	}
 	for _, section := range sections {
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -84,7 +84,7 @@ func writeTerms(table io.Writer, v *operator.AccountView) {
 	line(table, "FENCES VERSION", number(v.Version))
 }
 
-func writeFences(table io.Writer, v *operator.AccountView) {
+func writeLimits(table io.Writer, v *operator.AccountView) {
 	if len(v.Fences) == 0 {
 		return
 	}

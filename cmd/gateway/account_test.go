@@ -29,7 +29,7 @@ func (b *books) change(t *testing.T, c *customer, args ...string) string {
 	return said
 }
 
-// refusal returns the fence that refuses a call; empty when it is admitted.
+// refusal returns the limit that refuses a call; empty when it is admitted.
 func (b *books) refusal(t *testing.T, c *customer, units plan.Units) string {
 	t.Helper()
 	_, a := b.call(t, c, &meter.Call{Units: units})
@@ -112,7 +112,7 @@ func TestAccountCommand_ChangesHoldAtOnceAndAreLogged(t *testing.T) {
 	}
 }
 
-func TestAccountCommand_ShowsAllFences(t *testing.T) {
+func TestAccountCommand_ShowsAllLimits(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	c := b.customer(t)

@@ -1,4 +1,4 @@
-// Package account defines who calls: accounts, keys, services and their fences, and mints and
+// Package account defines who calls: accounts, keys, services and their limits, and mints and
 // parses keys and tokens. It has no storage and no counters.
 package account
 

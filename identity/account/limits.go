@@ -73,7 +73,7 @@ type AccountLimits struct {
 	Next    Period // takes over at Current.End
 	// Following replaces Figures from Current.End on; nil when the plan stays.
 	Following *Figures
-	Services  ServiceFences
+	Services  ServiceLimits
 	// Packs are drawn after the quota, in this order. Empty where no quota refuses.
 	Packs []Pack
 }
@@ -90,7 +90,7 @@ type KeyLimits struct {
 	Daily plan.Units
 	// MonthlyCap is what the key may use in each period of its account; 0 for no cap.
 	MonthlyCap plan.Units
-	Services   ServiceFences
+	Services   ServiceLimits
 	// Expires is when a pay-per-call credential expires; zero for every other key.
 	Expires time.Time
 }

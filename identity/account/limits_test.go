@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestPlanFences_CoverThisMonthAndTheNext(t *testing.T) {
+func TestPlanLimits_CoverThisMonthAndTheNext(t *testing.T) {
 	t.Parallel()
 	utc := func(y int, m time.Month, d, h int) time.Time { return time.Date(y, m, d, h, 0, 0, 0, time.UTC) }
 	id := account.NewID()
@@ -30,7 +30,7 @@ func TestPlanFences_CoverThisMonthAndTheNext(t *testing.T) {
 		},
 		{time.Date(2027, 1, 1, 3, 0, 0, 0, time.FixedZone("east", 9*3600)), "2026-12-01", "2027-01-01", "2027-02-01"},
 	} {
-		f := account.Terms{Plan: plan.Must(plan.Pro)}.Limits(id, 7, account.Active, account.ServiceFences{}, nil, tc.at)
+		f := account.Terms{Plan: plan.Must(plan.Pro)}.Limits(id, 7, account.Active, account.ServiceLimits{}, nil, tc.at)
 		in := expect.In(t, "%s", tc.at)
 		expect.Equal(in, f.Current.Key(), tc.current)
 		expect.Equal(in, f.Next.Key(), tc.next)
@@ -47,11 +47,11 @@ func TestPlanFences_CoverThisMonthAndTheNext(t *testing.T) {
 	}
 }
 
-func TestPlanFences_ProjectTheQuotaOfEachPlan(t *testing.T) {
+func TestPlanLimits_ProjectTheQuotaOfEachPlan(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	for _, p := range plan.All() {
-		f := account.Terms{Plan: p}.Limits(account.NewID(), 1, account.Suspended, account.ServiceFences{}, nil, at)
+		f := account.Terms{Plan: p}.Limits(account.NewID(), 1, account.Suspended, account.ServiceLimits{}, nil, at)
 		var quota, daily, ceiling plan.Units
 		switch p.Key {
 		case plan.Door1:
@@ -74,7 +74,7 @@ func TestPlanFences_ProjectTheQuotaOfEachPlan(t *testing.T) {
 	}
 }
 
-func TestPlanFences_ProjectTheNextPlanBeforeItsPeriod(t *testing.T) {
+func TestPlanLimits_ProjectTheNextPlanBeforeItsPeriod(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
 	ends := time.Date(2026, 2, 28, 10, 0, 0, 0, time.UTC)
@@ -89,7 +89,7 @@ func TestPlanFences_ProjectTheNextPlanBeforeItsPeriod(t *testing.T) {
 	later.NextFrom = ends.AddDate(0, 6, 0)
 	packs := []account.Pack{{ID: account.NewPackID(), Units: 1, Expires: ends.AddDate(1, 0, 0)}}
 	project := func(terms account.Terms, at time.Time) account.AccountLimits {
-		return terms.Limits(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
+		return terms.Limits(account.NewID(), 1, account.Active, account.ServiceLimits{}, packs, at)
 	}
 	f := project(down, at)
 	in := expect.In(t, "before a smaller plan")

@@ -15,21 +15,21 @@ import (
 // meter's numbers are exact up to nine times as much.
 const MaxCap = 1_000_000_000_000 * plan.Unit
 
-// ServiceFences are the switches and the monthly caps of services, for an account or a key.
-type ServiceFences struct {
+// ServiceLimits are the switches and the monthly caps of services, for an account or a key.
+type ServiceLimits struct {
 	Off  []Service              // switched off, in the order of the interface
 	Caps map[Service]plan.Units // units of a period; a service that is missing has no cap
 }
 
 // IsOff reports whether a service is switched off.
-func (f ServiceFences) IsOff(s Service) bool { return slices.Contains(f.Off, s) }
+func (f ServiceLimits) IsOff(s Service) bool { return slices.Contains(f.Off, s) }
 
 // Equal reports whether both are the same.
-func (f ServiceFences) Equal(other ServiceFences) bool {
+func (f ServiceLimits) Equal(other ServiceLimits) bool {
 	return slices.Equal(f.Off, other.Off) && maps.Equal(f.Caps, other.Caps)
 }
 
-// Settings is a request to change fences of an account or a key. Nil fields change nothing.
+// Settings is a request to change limits of an account or a key. Nil fields change nothing.
 type Settings struct {
 	// MonthlyCap is for keys: whole units of a period; 0 removes the cap (docs/interface.md, 2.2,
 	// key).
@@ -49,15 +49,15 @@ func Number(n *int64) *json.Number {
 	return &text
 }
 
-// Around are the bounds for a key's fences: those of its account.
+// Around are the bounds for a key's limits: those of its account.
 type Around struct {
 	// Allowance is what the account can use in a period, packs included; Unlimited for none.
 	Allowance plan.Units
-	Services  ServiceFences
+	Services  ServiceLimits
 }
 
-// ForAccount returns the service fences of an account after the change, and refuses MonthlyCap.
-func (s Settings) ForAccount(now ServiceFences) (ServiceFences, *fault.Error) {
+// ForAccount returns the service limits of an account after the change, and refuses MonthlyCap.
+func (s Settings) ForAccount(now ServiceLimits) (ServiceLimits, *fault.Error) {
 	if s.MonthlyCap != nil {
 		return now, refuse(
 			"monthly_request_cap is a fence of a key. Set it on a key of the account; an account's own is its plan.")
@@ -65,11 +65,11 @@ func (s Settings) ForAccount(now ServiceFences) (ServiceFences, *fault.Error) {
 	return s.services(now, nil)
 }
 
-// ForKey returns the cap and the service fences of a key after the change. It refuses a fence that
+// ForKey returns the cap and the service limits of a key after the change. It refuses a limit that
 // is wider than the account's, and names the account's value.
-func (s Settings) ForKey(monthlyCap plan.Units, now ServiceFences,
+func (s Settings) ForKey(monthlyCap plan.Units, now ServiceLimits,
 	around Around,
-) (plan.Units, ServiceFences, *fault.Error) {
+) (plan.Units, ServiceLimits, *fault.Error) {
 	if s.MonthlyCap != nil {
 		wanted, refusal := parseCap("monthly_request_cap", *s.MonthlyCap)
 		switch {
@@ -88,8 +88,8 @@ func (s Settings) ForKey(monthlyCap plan.Units, now ServiceFences,
 }
 
 // services applies switches and caps; around is nil for an account.
-func (s Settings) services(now ServiceFences, around *ServiceFences) (ServiceFences, *fault.Error) {
-	after := ServiceFences{Off: now.Off, Caps: now.Caps}
+func (s Settings) services(now ServiceLimits, around *ServiceLimits) (ServiceLimits, *fault.Error) {
+	after := ServiceLimits{Off: now.Off, Caps: now.Caps}
 	if s.Enabled != nil {
 		off, refusal := switchedOff(*s.Enabled)
 		if refusal != nil {
@@ -123,9 +123,9 @@ func (s Settings) services(now ServiceFences, around *ServiceFences) (ServiceFen
 	return after, nil
 }
 
-// wider refuses a change that exceeds the account's fences. A fence that the key had before, and
+// wider refuses a change that exceeds the account's limits. A limit that the key had before, and
 // that the account has narrowed since, may stay: the meter enforces both.
-func (s Settings) wider(after, around ServiceFences) *fault.Error {
+func (s Settings) wider(after, around ServiceLimits) *fault.Error {
 	if s.Enabled != nil {
 		for _, service := range around.Off {
 			if slices.Contains(*s.Enabled, string(service)) {

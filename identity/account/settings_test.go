@@ -27,7 +27,7 @@ func enabled(services ...string) account.Settings { return account.Settings{Enab
 // around is an account with 1,000 units a month, gas switched off and ens capped at 100.
 var around = account.Around{
 	Allowance: 1000 * plan.Unit,
-	Services: account.ServiceFences{
+	Services: account.ServiceLimits{
 		Off: []account.Service{account.Gas}, Caps: map[account.Service]plan.Units{account.ENS: 100 * plan.Unit},
 	},
 }
@@ -69,7 +69,7 @@ func TestSettings_ImpossibleOnesAreRefusedWithWhatIsPossible(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			before := account.ServiceFences{
+			before := account.ServiceLimits{
 				Off: []account.Service{account.Utils}, Caps: map[account.Service]plan.Units{account.RPC: 7},
 			}
 			limit, after, refusal := row.settings.ForKey(42, before, around)
@@ -87,35 +87,35 @@ func TestSettings_ImpossibleOnesAreRefusedWithWhatIsPossible(t *testing.T) {
 
 func TestSettings_ChangeOnlyWhatTheyName(t *testing.T) {
 	t.Parallel()
-	before := account.ServiceFences{
+	before := account.ServiceLimits{
 		Off: []account.Service{account.Utils}, Caps: map[account.Service]plan.Units{account.RPC: 7},
 	}
 	for name, row := range map[string]struct {
 		settings account.Settings
 		limit    plan.Units
-		services account.ServiceFences
+		services account.ServiceLimits
 	}{
 		"nothing": {account.Settings{}, 42, before},
 		"the cap": {account.Settings{MonthlyCap: number("1000")}, 1000 * plan.Unit, before},
 		"no cap":  {account.Settings{MonthlyCap: number("0")}, 0, before},
 		"every service": {
 			enabled("rpc", "data", "tx_status", "ens", "prices", "contracts", "utils"), 42,
-			account.ServiceFences{Off: []account.Service{account.Gas}, Caps: before.Caps},
+			account.ServiceLimits{Off: []account.Service{account.Gas}, Caps: before.Caps},
 		},
-		"no service": {enabled(), 42, account.ServiceFences{Off: account.Services(), Caps: before.Caps}},
+		"no service": {enabled(), 42, account.ServiceLimits{Off: account.Services(), Caps: before.Caps}},
 		"named twice": {
-			enabled("rpc", "rpc"), 42, account.ServiceFences{Off: account.Services()[1:], Caps: before.Caps},
+			enabled("rpc", "rpc"), 42, account.ServiceLimits{Off: account.Services()[1:], Caps: before.Caps},
 		},
 		"the account's cap": {
-			capOf("ens", "100"), 42, account.ServiceFences{
+			capOf("ens", "100"), 42, account.ServiceLimits{
 				Off: before.Off, Caps: map[account.Service]plan.Units{account.ENS: 100 * plan.Unit},
 			},
 		},
 		"no service's cap": {
-			account.Settings{Caps: &map[string]json.Number{}}, 42, account.ServiceFences{Off: before.Off},
+			account.Settings{Caps: &map[string]json.Number{}}, 42, account.ServiceLimits{Off: before.Off},
 		},
 		"the largest of all": {
-			capOf("rpc", "1000000000000"), 42, account.ServiceFences{
+			capOf("rpc", "1000000000000"), 42, account.ServiceLimits{
 				Off: before.Off, Caps: map[account.Service]plan.Units{account.RPC: account.MaxCap},
 			},
 		},
@@ -191,7 +191,7 @@ func TestTerms_SayWhatAPeriodIncludes(t *testing.T) {
 		},
 		"door key, counted by day": {account.Terms{Plan: plan.Must(plan.Door1)}, account.Unlimited, 0, false},
 	} {
-		f := row.terms.Limits(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
+		f := row.terms.Limits(account.NewID(), 1, account.Active, account.ServiceLimits{}, packs, at)
 		in := expect.In(t, "%s", name)
 		expect.Equal(in, row.terms.Allowance(), row.allowance)
 		expect.Len(in, f.Packs, row.packs)
@@ -215,7 +215,7 @@ func FuzzCap(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		limit, _, refusal := account.Settings{MonthlyCap: number(text)}.ForKey(0, account.ServiceFences{},
+		limit, _, refusal := account.Settings{MonthlyCap: number(text)}.ForKey(0, account.ServiceLimits{},
 			account.Around{Allowance: account.Unlimited})
 		if refusal == nil {
 			in := expect.In(t, "%q", text)

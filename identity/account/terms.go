@@ -90,7 +90,7 @@ func (t Terms) Period(at time.Time) Period {
 // Limits returns the projection of an account with these terms at an instant: the period that holds
 // it, the next one, and the packs that have not expired and are not recorded as used up. packs must
 // be in the order in which they are drawn.
-func (t Terms) Limits(id ID, version int64, status Status, services ServiceFences, packs []Pack,
+func (t Terms) Limits(id ID, version int64, status Status, services ServiceLimits, packs []Pack,
 	at time.Time,
 ) AccountLimits {
 	now := t.At(at)

@@ -71,12 +71,12 @@ func TestScriptTime_IsReadFromTheStatisticsOfRedis(t *testing.T) {
 	}
 }
 
-func TestKinds_AskForTheFencesThatTheyAreNamedAfter(t *testing.T) {
+func TestKinds_AskForTheLimitsThatTheyAreNamedAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for k, want := range map[*kind]int{noQuota: 0, quota: 1, doorKey: 1, packKey: 3} {
 		h := newHolder(k, now)
-		f, key := h.accountFences(now), h.keyFences()
+		f, key := h.accountLimits(now), h.keyLimits()
 		if got := h.counters(now); len(got) != want {
 			t.Errorf("%s has counters %+v, want %d", k.name, got, want)
 		}
@@ -89,8 +89,8 @@ func TestKinds_AskForTheFencesThatTheyAreNamedAfter(t *testing.T) {
 	}
 	h := newHolder(packKey, now)
 	for _, c := range h.counters(now) {
-		if c.Source == account.SourcePlan && c.Units < h.accountFences(now).Current.Quota {
-			t.Errorf("%s of the plan are left, so no pack would be drawn", h.accountFences(now).Current.Quota-c.Units)
+		if c.Source == account.SourcePlan && c.Units < h.accountLimits(now).Current.Quota {
+			t.Errorf("%s of the plan are left, so no pack would be drawn", h.accountLimits(now).Current.Quota-c.Units)
 		}
 	}
 	if plan.Must(packKey.plan).MonthlyQuota() == plan.Unlimited {

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// holder is a key of one of the kinds, with its account. Its fences are those of the account's
+// holder is a key of one of the kinds, with its account. Its limits are those of the account's
 // terms, except that its rate window never fills: a few accounts make the calls of the many that a
 // load would need.
 type holder struct {
@@ -24,7 +24,7 @@ type holder struct {
 	packs   []account.Pack
 }
 
-// kind determines which fences a holder has.
+// kind determines which limits a holder has.
 type kind struct {
 	name   string
 	plan   string
@@ -70,14 +70,14 @@ func (h *holder) door() account.Door {
 	return account.DoorAccount
 }
 
-func (h *holder) accountFences(now time.Time) account.AccountLimits {
-	f := account.Terms{Plan: plan.Must(h.kind.plan)}.Limits(h.account, 1, account.Active, account.ServiceFences{},
+func (h *holder) accountLimits(now time.Time) account.AccountLimits {
+	f := account.Terms{Plan: plan.Must(h.kind.plan)}.Limits(h.account, 1, account.Active, account.ServiceLimits{},
 		h.packs, now)
 	f.Rate.Limit = wideWindow
 	return f
 }
 
-func (h *holder) keyFences() account.KeyLimits {
+func (h *holder) keyLimits() account.KeyLimits {
 	f := account.KeyLimits{
 		Key: h.key, Account: h.account, Version: 1, Status: account.Active, Door: h.door(),
 		Daily: plan.Must(h.kind.plan).DailyQuota(),
@@ -88,23 +88,23 @@ func (h *holder) keyFences() account.KeyLimits {
 	return f
 }
 
-// pushAccount loads the account's fences as package limits does when the meter lacks them.
+// pushAccount loads the account's limits as package limits does when the meter lacks them.
 func (h *holder) pushAccount(ctx context.Context, l *ledger) error {
 	load, err := l.bulk.BeginLoadAccount(ctx, h.account)
 	if err != nil {
 		return err
 	}
-	return pushed(l.bulk.PushLoadedAccount(ctx, h.accountFences(l.begun), load))
+	return pushed(l.bulk.PushLoadedAccount(ctx, h.accountLimits(l.begun), load))
 }
 
-// pushKey loads the key's fences in the same way.
+// pushKey loads the key's limits in the same way.
 func (h *holder) pushKey(ctx context.Context, l *ledger) error {
 	load, err := l.bulk.BeginLoadKey(ctx, h.account, h.key)
 	if err != nil {
 		return err
 	}
-	f := h.accountFences(l.begun)
-	return pushed(l.bulk.PushLoadedKey(ctx, h.keyFences(), load, f.Current.Key(), f.Next.Key()))
+	f := h.accountLimits(l.begun)
+	return pushed(l.bulk.PushLoadedKey(ctx, h.keyLimits(), load, f.Current.Key(), f.Next.Key()))
 }
 
 func pushed(done bool, err error) error {
@@ -114,9 +114,9 @@ func pushed(done bool, err error) error {
 	return err
 }
 
-// counters returns the counters that the holder's fences need, with their initial values.
+// counters returns the counters that the holder's limits need, with their initial values.
 func (h *holder) counters(now time.Time) []meter.Figure {
-	f := h.accountFences(now)
+	f := h.accountLimits(now)
 	period, keep := f.Current, f.Current.End.Sub(now)+40*24*time.Hour
 	var all []meter.Figure
 	if period.Quota >= 0 {
@@ -129,7 +129,7 @@ func (h *holder) counters(now time.Time) []meter.Figure {
 	if h.kind.capped {
 		all = append(all, meter.Figure{Counter: account.Counter{Period: period.Key(), Key: h.key}, Keep: keep})
 	}
-	if h.keyFences().Daily >= 0 {
+	if h.keyLimits().Daily >= 0 {
 		all = append(all, meter.Figure{Counter: account.Counter{Day: now, Key: h.key}, Keep: 48 * time.Hour})
 	}
 	for _, p := range h.packs {

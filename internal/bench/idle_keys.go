@@ -85,7 +85,7 @@ func (l *ledger) newHolders(accounts, keys int) []holder {
 	return holders
 }
 
-// loadIdle loads the fences. It deletes the load tokens, which would live for a minute, because
+// loadIdle loads the limits. It deletes the load tokens, which would live for a minute, because
 // idle keys have none.
 func (l *ledger) loadIdle(ctx context.Context, holders []holder) error {
 	for at := 0; at < len(holders); at += chunkOfKeys {
@@ -187,7 +187,7 @@ func (l *ledger) memoryOf(ctx context.Context, holders []*holder, n named) (int6
 	pipe := l.rdb.Pipeline()
 	asked := make([]*redis.IntCmd, len(holders))
 	for i, h := range holders {
-		f := h.accountFences(l.begun)
+		f := h.accountLimits(l.begun)
 		asked[i] = pipe.MemoryUsage(ctx, h.name(n.of(h, f.Current.Key(), day)), 0)
 	}
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {

@@ -50,7 +50,7 @@ const (
 	OK             Outcome = iota // a result of an upstream
 	UpstreamError                 // an upstream's own error, which is an answer
 	Hit                           // an answer of the cache, or of the service itself
-	Refused                       // for a reason on the client's side: key, fences, request
+	Refused                       // for a reason on the client's side: key, limits, request
 	Failed                        // the service's own failure
 	OutcomeUnknown                // a submission that was sent and not answered, -32017
 	ClientGone                    // the client disconnected before the answer

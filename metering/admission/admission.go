@@ -90,7 +90,7 @@ func (g *Gate) Admit(ctx context.Context, c *Call) *fault.Error {
 	return nil
 }
 
-// Refuse counts a request that is invalid and returns its error. A fence that outranks it (a
+// Refuse counts a request that is invalid and returns its error. A limit that outranks it (a
 // revoked key, a suspended account, the rate window) is returned instead; a failure of the meter is
 // not.
 func (g *Gate) Refuse(ctx context.Context, c *Call, own *fault.Error) *fault.Error {

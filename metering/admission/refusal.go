@@ -60,7 +60,7 @@ func unpaid(reason fault.Reason) *fault.Error {
 	}
 }
 
-// others lists the other fences that would have refused.
+// others lists the other limits that would have refused.
 func others(also []meter.Refusal) []map[string]any {
 	list := make([]map[string]any, 0, len(also))
 	for _, o := range also {

@@ -40,7 +40,7 @@ type Summary struct {
 	Accounts int `json:"accounts"`
 	Periods  int `json:"periods"`  // of usage
 	Packs    int `json:"packs"`    // granted, expired ones included
-	Counters int `json:"counters"` // kept by the meter for fences
+	Counters int `json:"counters"` // kept by the meter for limits
 	// Unrecorded are charges of the last day that have no call record; a killed process loses its
 	// last records.
 	Unrecorded int `json:"unrecorded_charges"`

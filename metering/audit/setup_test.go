@@ -62,7 +62,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// holder is an account with every kind of fence, and its one key.
+// holder is an account with every kind of limit, and its one key.
 type holder struct {
 	*meter.Subject
 	packs []account.Pack

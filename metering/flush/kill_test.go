@@ -82,11 +82,11 @@ func TestFlusher_KilledBySystemBetweenCommitAndDropCountsNothingTwice(t *testing
 	id, key := account.NewID(), account.NewKeyID()
 	now, err := m.Now(ctx)
 	must(err)
-	fences := account.Terms{Plan: plan.Must(plan.Enterprise)}.Limits(id, 1, account.Active, account.ServiceFences{},
+	limits := account.Terms{Plan: plan.Must(plan.Enterprise)}.Limits(id, 1, account.Active, account.ServiceLimits{},
 		nil, now)
 	load, err := m.BeginLoadAccount(ctx, id)
 	must(err)
-	_, err = m.PushLoadedAccount(ctx, fences, load)
+	_, err = m.PushLoadedAccount(ctx, limits, load)
 	must(err)
 	load, err = m.BeginLoadKey(ctx, id, key)
 	must(err)
@@ -120,7 +120,7 @@ func TestFlusher_KilledBySystemBetweenCommitAndDropCountsNothingTwice(t *testing
 		t.Fatalf("the victim ended with %v, want to be killed", err)
 	}
 	recorded := func() (requests int64, units plan.Units) {
-		hours, err := s.ListUsage(ctx, id, fences.Current.Key())
+		hours, err := s.ListUsage(ctx, id, limits.Current.Key())
 		must(err)
 		for _, h := range hours {
 			requests, units = requests+h.Requests, units+h.Units

@@ -187,7 +187,7 @@ func (f *Limits) ConfigureKey(ctx context.Context, id account.KeyID, s account.S
 	})
 }
 
-// around returns the bounds for the fences of an account's keys: what a period includes, plus the
+// around returns the bounds for the limits of an account's keys: what a period includes, plus the
 // packs that can be drawn at that time.
 func around(owner *accountdb.Account, at time.Time) (account.Around, error) {
 	terms, err := owner.Terms()

@@ -102,9 +102,9 @@ func TestPush_OfAProcessThatDiedIsMadeByAnother(t *testing.T) {
 	}
 }
 
-// A load has read the account, or the key, when the fence changes, the quota is spent, and the
+// A load has read the account, or the key, when the limit changes, the quota is spent, and the
 // meter loses what it had. When the load continues, it undoes neither.
-func TestLoad_PausedWhileFencesChangedChangesNothing(t *testing.T) {
+func TestLoad_PausedWhileLimitsChangedChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(b *bundle){
 		"and nothing was lost":               func(*bundle) {},
@@ -181,7 +181,7 @@ func TestSeed_PausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
 
 // A cap is lifted while its counter is being seeded, calls continue, and the cap comes back: its
 // counter includes those calls.
-func TestSeed_DoesNotBringBackTheCounterOfARemovedFence(t *testing.T) {
+func TestSeed_DoesNotBringBackTheCounterOfARemovedLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	quick := b.past(t)
@@ -234,7 +234,7 @@ func settings(t *testing.T, text string) account.Settings {
 	return account.Settings(wish)
 }
 
-func TestFences_HoldFromTheAnswerOnInEveryProcess(t *testing.T) {
+func TestLimits_HoldFromTheAnswerOnInEveryProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	processes := []*bundle{b, b.another(t)}

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestCluster_FencesAreLoadedChangedAndSeeded(t *testing.T) {
+func TestCluster_LimitsAreLoadedChangedAndSeeded(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.RedisCluster(t)
 	b := setupOn(t, cluster.URL)

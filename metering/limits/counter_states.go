@@ -12,16 +12,16 @@ import (
 	"github.com/chainaccess/gateway/store/accountdb"
 )
 
-// CounterState is a counter of a fence, with its value in the meter and the sum of its usage lines.
+// CounterState is a counter of a limit, with its value in the meter and the sum of its usage lines.
 type CounterState struct {
 	account.Counter
-	// Limit is what the fence allows: a quota, a soft ceiling, a cap, a daily allowance or a pack's
+	// Limit is what the limit allows: a quota, a soft ceiling, a cap, a daily allowance or a pack's
 	// units.
 	Limit plan.Units
 	meter.CounterState
 }
 
-// CounterStates are the counters that the recorded fences of an account and its keys ask for at an
+// CounterStates are the counters that the recorded limits of an account and its keys ask for at an
 // instant of the meter's clock: of the plan, of service and key caps, of the day, and of every
 // pack, expired ones included.
 type CounterStates struct {
@@ -33,7 +33,7 @@ type CounterStates struct {
 // maxCompared is how many counters are compared at once.
 const maxCompared = 200
 
-// CounterStates compares every counter that an account's fences ask for with the sum of its usage
+// CounterStates compares every counter that an account's limits ask for with the sum of its usage
 // lines, flushed and unflushed. Calls may continue meanwhile: it reads again when a flush came in
 // between. Counters that the meter does not keep are left out, except packs, unless all is set. It
 // changes nothing.
@@ -65,7 +65,7 @@ func (f *Limits) CounterStates(ctx context.Context, a *accountdb.Account, keys [
 	return s, nil
 }
 
-// askedByAccount returns the counters of the account's own fences.
+// askedByAccount returns the counters of the account's own limits.
 func askedByAccount(a *accountdb.Account, terms account.Terms, period string) []CounterState {
 	var asked []CounterState
 	switch quota, ceiling := terms.Quota(), terms.Plan.SoftCeiling(); {
@@ -91,7 +91,7 @@ func askedByAccount(a *accountdb.Account, terms account.Terms, period string) []
 	return asked
 }
 
-// askedByKey returns the counters of a key's fences.
+// askedByKey returns the counters of a key's limits.
 func askedByKey(k *accountdb.Key, period string, at time.Time) []CounterState {
 	var asked []CounterState
 	if k.MonthlyCap > 0 {

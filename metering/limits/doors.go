@@ -17,7 +17,7 @@ import (
 // callers learn of the move from it.
 
 // BindKey binds a key to a wallet that was verified. After it returns without an error, the
-// wallet's fences hold for every call of the key. It is idempotent; a repeated call returns only
+// wallet's limits hold for every call of the key. It is idempotent; a repeated call returns only
 // once the first binding is in force.
 //
 //nolint:gocritic // a copy does no harm
@@ -80,7 +80,7 @@ func agentCap(owner *accountdb.Account, settings account.Settings, at time.Time)
 	if bounds.Allowance != account.Unlimited {
 		limit = min(limit, bounds.Allowance)
 	}
-	limit, _, refusal := settings.ForKey(limit, account.ServiceFences{}, bounds)
+	limit, _, refusal := settings.ForKey(limit, account.ServiceLimits{}, bounds)
 	if refusal != nil {
 		return 0, refusal
 	}
@@ -100,7 +100,7 @@ func (f *Limits) Enforce(ctx context.Context, keys ...account.KeyID) error {
 	return nil
 }
 
-// enforce pushes the account first: a key whose fences become wider is bounded by the account's
+// enforce pushes the account first: a key whose limits become wider is bounded by the account's
 // until then.
 func (f *Limits) enforce(ctx context.Context, id account.KeyID) error {
 	epoch := f.store.Epoch()

@@ -118,7 +118,7 @@ func (b *bundle) charged(t *testing.T, of account.ID) plan.Units {
 	return units
 }
 
-func TestBind_BoundKeyHasItsWalletsFencesInEveryProcess(t *testing.T) {
+func TestBind_BoundKeyHasItsWalletsLimitsInEveryProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.doorKey(t)

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// ErrOlderRecord is returned when Redis holds fences that PostgreSQL does not have: it was
+	// ErrOlderRecord is returned when Redis holds limits that PostgreSQL does not have: it was
 	// restored to an earlier state without `gateway ops recover`.
 	ErrOlderRecord = errors.New(
 		"PostgreSQL is older than the fences that are in force, as after a restore: `gateway ops recover` puts its " +
@@ -20,7 +20,7 @@ var (
 	errNotTaken = errors.New("the meter did not take the change; it is pushed again")
 )
 
-// version is one state of an account's fences, or of a key's.
+// version is one state of an account's limits, or of a key's.
 type version struct {
 	account account.ID
 	key     account.KeyID // zero for the account's
@@ -88,7 +88,7 @@ func (f *Limits) recorded(ctx context.Context, of *version, held meter.InForce) 
 	return nil
 }
 
-// ConfirmAccount checks that an account's fences are in force as PostgreSQL has them, and loads
+// ConfirmAccount checks that an account's limits are in force as PostgreSQL has them, and loads
 // them when none are. Otherwise it returns fault.NotYetInForce, which wraps the reason.
 func (f *Limits) ConfirmAccount(ctx context.Context, id account.ID) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)

@@ -67,7 +67,7 @@ type Record interface {
 
 var _ Record = (*store.Store)(nil)
 
-// Limits loads fences into the meter and puts changes of them in force. It is safe for concurrent
+// Limits loads limits into the meter and puts changes of them in force. It is safe for concurrent
 // use.
 type Limits struct {
 	store  Record
@@ -171,7 +171,7 @@ func (f *Limits) loadMissing(ctx context.Context, s *meter.Subject, service stri
 	return nil
 }
 
-// loadAccount puts an account's fences in force as PostgreSQL has them. It reads them again when a
+// loadAccount puts an account's limits in force as PostgreSQL has them. It reads them again when a
 // change came in between.
 func (f *Limits) loadAccount(ctx context.Context, id account.ID) error {
 	for range maxLoads {
@@ -282,8 +282,8 @@ func (f *Limits) trySeed(ctx context.Context, s *meter.Subject, missing *meter.A
 		return false, err
 	}
 	terms = terms.At(missing.At)
-	// A fence that was lifted since is not counted any more: its counter would stay unchanged, and
-	// be wrong when the fence comes back.
+	// A limit that was lifted since is not counted any more: its counter would stay unchanged, and
+	// be wrong when the limit comes back.
 	asked := append(askedByAccount(&a, terms, missing.Period), askedByKey(&k, missing.Period, missing.At)...)
 	counters = slices.DeleteFunc(slices.Clone(counters), func(c account.Counter) bool {
 		return !slices.ContainsFunc(asked, func(s CounterState) bool { return s.Counter == c })
@@ -305,7 +305,7 @@ func (f *Limits) trySeed(ctx context.Context, s *meter.Subject, missing *meter.A
 	return false, f.catchUp(ctx, epoch, &a, &k)
 }
 
-// catchUp puts the recorded fences of an account and a key in force.
+// catchUp puts the recorded limits of an account and a key in force.
 func (f *Limits) catchUp(ctx context.Context, epoch int64, a *accountdb.Account, k *accountdb.Key) error {
 	projection, err := f.project(ctx, epoch, a)
 	if err != nil {

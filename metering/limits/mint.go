@@ -13,7 +13,7 @@ import (
 
 // NewDoorKey makes an anonymous account with its one key (docs/interface.md, 2.3). The plaintext
 // key is only in the result and stored nowhere. Nothing is pushed: the key's first call loads its
-// fences.
+// limits.
 func (f *Limits) NewDoorKey(ctx context.Context, random io.Reader) (account.Key, error) {
 	key, err := account.MintKey(random)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *Limits) NewKey(ctx context.Context, random io.Reader, owner account.ID,
 		if err != nil {
 			return err
 		}
-		limit, _, refusal := s.ForKey(0, account.ServiceFences{}, bounds)
+		limit, _, refusal := s.ForKey(0, account.ServiceLimits{}, bounds)
 		if refusal != nil {
 			return refusal
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Fences of an account and of its key are narrowed and widened at the same time, by two processes
+// Limits of an account and of its key are narrowed and widened at the same time, by two processes
 // and under load. In any order, what is recorded last is in force when the last change has
-// returned, the narrower of both fences holds to the unit, and the audit log is consistent.
+// returned, the narrower of both limits holds to the unit, and the audit log is consistent.
 func TestPush_ConcurrentChangesOfAccountAndKeyHoldTogether(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()

@@ -91,7 +91,7 @@ func TestSeed_CountsOnceWhatIsFlushedAndNotDropped(t *testing.T) {
 	}
 }
 
-// Whatever is deleted in the meter, and whenever, each fence admits exactly what it allows.
+// Whatever is deleted in the meter, and whenever, each limit admits exactly what it allows.
 func TestSeed_NothingLostInTheMeterAdmitsMore(t *testing.T) {
 	t.Parallel()
 	const units, calls = 300, 900
@@ -102,7 +102,7 @@ func TestSeed_NothingLostInTheMeterAdmitsMore(t *testing.T) {
 		daily   plan.Units
 		units   plan.Units
 		most    int64
-		fence   func(b *bundle, h *holder) error
+		limit   func(b *bundle, h *holder) error
 		refused string
 	}{
 		"day": {plan: plan.Enterprise, daily: 2000 * units, units: units, most: 2000, refused: "door_key_day"},
@@ -112,21 +112,21 @@ func TestSeed_NothingLostInTheMeterAdmitsMore(t *testing.T) {
 		},
 		"key's monthly cap": {
 			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls,
-			refused: "key_budget", fence: func(b *bundle, h *holder) error {
+			refused: "key_budget", limit: func(b *bundle, h *holder) error {
 				_, err := b.limits.ConfigureKey(b.ctx, h.key.ID, account.Settings{MonthlyCap: &limit}, author)
 				return err
 			},
 		},
 		"key's cap of a service": {
 			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls,
-			refused: "service_cap", fence: func(b *bundle, h *holder) error {
+			refused: "service_cap", limit: func(b *bundle, h *holder) error {
 				_, err := b.limits.ConfigureKey(b.ctx, h.key.ID, capped, author)
 				return err
 			},
 		},
 		"account's cap of a service": {
 			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls,
-			refused: "service_cap", fence: func(b *bundle, h *holder) error {
+			refused: "service_cap", limit: func(b *bundle, h *holder) error {
 				_, err := b.limits.ConfigureAccount(b.ctx, h.account.ID, capped, author)
 				return err
 			},
@@ -134,13 +134,13 @@ func TestSeed_NothingLostInTheMeterAdmitsMore(t *testing.T) {
 		// The quota ends within a call and so does the first pack: both calls are split.
 		"packs": {
 			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls, refused: "plan_quota",
-			fence: func(b *bundle, h *holder) error {
+			limit: func(b *bundle, h *holder) error {
 				return b.quotaAndPacks(h, units*calls/3+units/2, units*calls/3, units*calls/3-units/2)
 			},
 		},
 		"packs alone": {
 			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls,
-			refused: "plan_quota", fence: func(b *bundle, h *holder) error {
+			refused: "plan_quota", limit: func(b *bundle, h *holder) error {
 				return b.quotaAndPacks(h, 0, units*calls/2+1, units*calls/2-1)
 			},
 		},
@@ -150,8 +150,8 @@ func TestSeed_NothingLostInTheMeterAdmitsMore(t *testing.T) {
 			b := setup(t)
 			processes := []*bundle{b, b.another(t)}
 			h := b.holder(t, tt.plan, tt.daily)
-			if tt.fence != nil {
-				if err := tt.fence(b, h); err != nil {
+			if tt.limit != nil {
+				if err := tt.limit(b, h); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 
 // GrantSettlement grants the units of a settlement once, dated by the meter's clock. If it was
 // granted before, it returns that grant: the caller's credential works only if Settlement.Key is
-// its key. Nothing is pushed: the credential's first call loads its fences.
+// its key. Nothing is pushed: the credential's first call loads its limits.
 //
 //nolint:gocritic // a copy does no harm
 func (f *Limits) GrantSettlement(ctx context.Context, g paymentdb.Grant) (paymentdb.Settlement, error) {

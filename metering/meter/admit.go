@@ -112,8 +112,8 @@ type Admission struct {
 	// the call draws from a pack.
 	Supply plan.Supply
 
-	// Refused is the name of the reason, and Scope whose fence it is. Limit, Remaining and Reset
-	// describe the fence; Also lists the other fences that would refuse. For an admitted call they
+	// Refused is the name of the reason, and Scope whose limit it is. Limit, Remaining and Reset
+	// describe the limit; Also lists the other limits that would refuse. For an admitted call they
 	// describe the rate window after it, and Reset is when its current bucket ends; a Limit of 0
 	// means no window.
 	Refused          string
@@ -124,7 +124,7 @@ type Admission struct {
 
 	// Missing lists what must be loaded before the call is admitted again, as admit.lua names it.
 	Missing []string
-	// Period and At are the period and the instant of the missing counters, by the meter's fences
+	// Period and At are the period and the instant of the missing counters, by the meter's limits
 	// and clock.
 	Period string
 	At     time.Time
@@ -132,7 +132,7 @@ type Admission struct {
 	Moved bool
 }
 
-// Scope is whose fence refused, where an account and its key may both have one.
+// Scope is whose limit refused, where an account and its key may both have one.
 type Scope string
 
 // The scopes.
@@ -141,10 +141,10 @@ const (
 	ScopeKey     Scope = "key"
 )
 
-// Refusal names a fence that refuses.
+// Refusal names a limit that refuses.
 type Refusal struct {
 	Reason string
-	Scope  Scope // empty where only one of them can have the fence
+	Scope  Scope // empty where only one of them can have the limit
 }
 
 // Receipt is what a refund must know of a charge.

@@ -59,7 +59,7 @@ func TestAdmit_MovesCountersAndUsageTogether(t *testing.T) {
 	})
 }
 
-// Each step lifts the fence that refused, and the next in order refuses: key, account, window, day,
+// Each step lifts the limit that refused, and the next in order refuses: key, account, window, day,
 // quota.
 func TestAdmit_RefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 	t.Parallel()
@@ -165,7 +165,7 @@ func TestAdmit_CacheHitsPassUsedUpAllowancesAndAreFree(t *testing.T) {
 	})
 }
 
-func TestAdmit_RefusalDescribesTheFence(t *testing.T) {
+func TestAdmit_RefusalDescribesTheLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 1000, 900))

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// BenchmarkAdmit admits calls of many accounts over one Redis from concurrent callers. Every fence
+// BenchmarkAdmit admits calls of many accounts over one Redis from concurrent callers. Every limit
 // is set and none refuses, which is the most work that an admission can be.
 func BenchmarkAdmit(b *testing.B) {
 	bundle, _ := setupRedis(b)

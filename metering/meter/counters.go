@@ -103,7 +103,7 @@ func BucketName(slot time.Time, id account.ID, generation string) string {
 }
 
 // Seed sets missing counters to PostgreSQL's figures plus what is not flushed yet. It reports false
-// when a flush, a change of a fence or a loss came in between: read everything again. key is the
+// when a flush, a change of a limit or a loss came in between: read everything again. key is the
 // key whose call missed them.
 func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figures []Figure,
 	s Snapshot,

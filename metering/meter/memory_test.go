@@ -34,7 +34,7 @@ func TestMemory_NothingIsKeptForGood(t *testing.T) {
 	})
 }
 
-func TestRateWindow_NamesTheOtherFencesThatWouldRefuse(t *testing.T) {
+func TestRateWindow_NamesTheOtherLimitsThatWouldRefuse(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 1, Per: 24 * time.Hour}, 1000, 1000))

@@ -23,7 +23,7 @@ type model struct {
 	b        *bundle
 	id       account.ID
 	terms    account.Terms
-	services account.ServiceFences
+	services account.ServiceLimits
 	packs    []account.Pack
 	version  int64
 	account  account.AccountLimits // in force
@@ -37,7 +37,7 @@ type model struct {
 }
 
 type modelKey struct {
-	fences  account.KeyLimits
+	limits  account.KeyLimits
 	subject *meter.Subject
 }
 
@@ -55,7 +55,7 @@ func (m *model) sum(c account.Counter) plan.Units {
 	var total plan.Units
 	for _, charge := range m.charges {
 		if charge.refunded || (c.Period != "" && charge.receipt.Period != c.Period) ||
-			(!c.Key.IsZero() && charge.key.fences.Key != c.Key) ||
+			(!c.Key.IsZero() && charge.key.limits.Key != c.Key) ||
 			(c.Service != "" && charge.call.Service != c.Service) ||
 			(!c.Day.IsZero() && charge.day != c.Day.Format(time.DateOnly)) {
 			continue
@@ -69,7 +69,7 @@ func (m *model) sum(c account.Counter) plan.Units {
 	return total
 }
 
-// verdict returns what the meter should answer: the fences that refuse, in order, or how much is
+// verdict returns what the meter should answer: the limits that refuse, in order, or how much is
 // drawn from each source.
 func (m *model) verdict(k *modelKey, call *meter.Call,
 	now time.Time,
@@ -79,7 +79,7 @@ func (m *model) verdict(k *modelKey, call *meter.Call,
 		refusals = append(refusals, meter.Refusal{Reason: reason, Scope: scope})
 	}
 	switch {
-	case k.fences.Status != account.Active:
+	case k.limits.Status != account.Active:
 		return []meter.Refusal{{Reason: "key_invalid"}}, nil
 	case a.Status != account.Active:
 		return []meter.Refusal{{Reason: "account_suspended"}}, nil
@@ -87,7 +87,7 @@ func (m *model) verdict(k *modelKey, call *meter.Call,
 	if a.Services.IsOff(service) {
 		refuse("service_off", meter.ScopeAccount)
 	}
-	if k.fences.Services.IsOff(service) {
+	if k.limits.Services.IsOff(service) {
 		refuse("service_off", meter.ScopeKey)
 	}
 	data := a.Data
@@ -102,11 +102,11 @@ func (m *model) verdict(k *modelKey, call *meter.Call,
 	}
 	period := m.terms.Period(now).Key()
 	over := func(limit plan.Units, c account.Counter) bool { return m.sum(c)+call.Units > limit }
-	if k.fences.MonthlyCap > 0 && over(k.fences.MonthlyCap, account.Counter{Period: period, Key: k.fences.Key}) {
+	if k.limits.MonthlyCap > 0 && over(k.limits.MonthlyCap, account.Counter{Period: period, Key: k.limits.Key}) {
 		refuse("key_budget", meter.ScopeKey)
 	}
-	if limit, ok := k.fences.Services.Caps[service]; ok &&
-		over(limit, account.Counter{Period: period, Key: k.fences.Key, Service: call.Service}) {
+	if limit, ok := k.limits.Services.Caps[service]; ok &&
+		over(limit, account.Counter{Period: period, Key: k.limits.Key, Service: call.Service}) {
 		refuse("service_cap", meter.ScopeKey)
 	}
 	if limit, ok := a.Services.Caps[service]; ok && over(limit, account.Counter{
@@ -114,7 +114,7 @@ func (m *model) verdict(k *modelKey, call *meter.Call,
 	}) {
 		refuse("service_cap", meter.ScopeAccount)
 	}
-	if k.fences.Daily >= 0 && over(k.fences.Daily, account.Counter{Day: now, Key: k.fences.Key}) {
+	if k.limits.Daily >= 0 && over(k.limits.Daily, account.Counter{Day: now, Key: k.limits.Key}) {
 		refuse("door_key_day", "")
 	}
 	rest, parts := call.Units, map[string]plan.Units{}
@@ -165,21 +165,21 @@ func (m *model) load(t *testing.T, k *modelKey, service string, a *meter.Admissi
 			_, err = m.b.meter.PushLoadedAccount(m.b.ctx, m.account, token)
 			m.must(t, err)
 		case meter.MissingKey:
-			token, err := m.b.meter.BeginLoadKey(m.b.ctx, m.id, k.fences.Key)
+			token, err := m.b.meter.BeginLoadKey(m.b.ctx, m.id, k.limits.Key)
 			m.must(t, err)
-			_, err = m.b.meter.PushLoadedKey(m.b.ctx, k.fences, token, m.periods(now)...)
+			_, err = m.b.meter.PushLoadedKey(m.b.ctx, k.limits, token, m.periods(now)...)
 			m.must(t, err)
 		default:
-			c, ok := a.CounterOf(what, k.fences.Key, service)
+			c, ok := a.CounterOf(what, k.limits.Key, service)
 			if !ok {
 				m.failf(t, "nobody knows the counter %q", what)
 			}
 			epoch, err := m.b.meter.Epoch(m.b.ctx, m.id)
 			m.must(t, err)
-			_, err = m.b.meter.Seed(m.b.ctx, m.id, k.fences.Key, []meter.Figure{
+			_, err = m.b.meter.Seed(m.b.ctx, m.id, k.limits.Key, []meter.Figure{
 				{Counter: c, Units: m.figure(c), Keep: time.Hour},
 			},
-				meter.Snapshot{Epoch: epoch, AccountVersion: m.version, KeyVersion: k.fences.Version})
+				meter.Snapshot{Epoch: epoch, AccountVersion: m.version, KeyVersion: k.limits.Version})
 			m.must(t, err)
 		}
 	}
@@ -246,7 +246,7 @@ func (m *model) call(t *testing.T) {
 	}
 	now := m.b.now(t)
 	refusals, parts := m.verdict(k, call, now)
-	m.notef("%s of %s, %d: %+v; model %v %v", call.Service, k.fences.Key, call.Units, a, refusals, parts)
+	m.notef("%s of %s, %d: %+v; model %v %v", call.Service, k.limits.Key, call.Units, a, refusals, parts)
 	if len(refusals) > 0 {
 		also := slices.Equal(a.Also, refusals[1:])
 		if a.Refused == "service_off" || a.Refused == "plan_lacks_service" { // waits for no counter that is missing
@@ -326,13 +326,13 @@ func (m *model) refund(t *testing.T) {
 	m.refused["upstream_failed"]++
 }
 
-// change changes a fence of the account or of a key, and sometimes pushes an old projection late.
+// change changes a limit of the account or of a key, and sometimes pushes an old projection late.
 func (m *model) change(t *testing.T) {
 	t.Helper()
 	now := m.b.now(t)
 	limit := func(limit int) plan.Units { return plan.Units(m.random.IntN(limit)) }
-	fences := func() account.ServiceFences {
-		f := account.ServiceFences{Caps: map[account.Service]plan.Units{}}
+	limits := func() account.ServiceLimits {
+		f := account.ServiceLimits{Caps: map[account.Service]plan.Units{}}
 		for _, s := range modelServices {
 			switch m.random.IntN(8) {
 			case 0:
@@ -345,22 +345,22 @@ func (m *model) change(t *testing.T) {
 	}
 	if m.random.IntN(2) == 0 {
 		k := m.keys[m.random.IntN(len(m.keys))]
-		k.fences.Version++
-		k.fences.Services, k.fences.MonthlyCap, k.fences.Daily = fences(), 0, account.Unlimited
+		k.limits.Version++
+		k.limits.Services, k.limits.MonthlyCap, k.limits.Daily = limits(), 0, account.Unlimited
 		if m.random.IntN(2) == 0 {
-			k.fences.MonthlyCap = 1 + limit(8000)
+			k.limits.MonthlyCap = 1 + limit(8000)
 		}
 		if m.random.IntN(3) == 0 {
-			k.fences.Daily = limit(5000)
+			k.limits.Daily = limit(5000)
 		}
-		m.notef("key %+v", k.fences)
-		m.must(t, m.b.meter.PushKey(m.b.ctx, k.fences, m.periods(now)...))
+		m.notef("key %+v", k.limits)
+		m.must(t, m.b.meter.PushKey(m.b.ctx, k.limits, m.periods(now)...))
 		return
 	}
 	m.stale = append(m.stale, m.account)
 	m.version++
 	m.terms = m.terms.At(now)
-	m.services, m.terms.Custom = fences(), &account.Custom{
+	m.services, m.terms.Custom = limits(), &account.Custom{
 		Quota: limit(12_000), Rate: account.RateWindow{Limit: 1, Per: time.Second},
 	}
 	if m.random.IntN(3) == 0 {
@@ -456,7 +456,7 @@ func (m *model) balance(t *testing.T) {
 	}
 }
 
-// TestMeter_DoesWhatASimpleModelDoes runs random sequences of calls, refunds, changes of fences,
+// TestMeter_DoesWhatASimpleModelDoes runs random sequences of calls, refunds, changes of limits,
 // period ends, flushes and losses against a model. METER_MODEL_SEED repeats one. It fails when
 // admit.lua does not count in a cap's counter, takes more from a pack than it holds, draws an
 // expired one, or keeps the old plan when another takes over with the period; when push.lua keeps
@@ -511,7 +511,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	for range 2 {
 		key := account.NewKeyID()
 		m.keys = append(m.keys, &modelKey{
-			fences: account.KeyLimits{
+			limits: account.KeyLimits{
 				Key: key, Account: m.id, Version: 1, Status: account.Active, Daily: account.Unlimited,
 			},
 			subject: meter.NewSubject(account.Identity{Key: key, Account: m.id}, account.Digest{}),

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// PushAccount puts an account's changed fences in force for every process, unless the projection
+// PushAccount puts an account's changed limits in force for every process, unless the projection
 // there is of a later epoch or a higher version, or of the same version with periods that end no
 // earlier. AccountInForce reads what is there then. A negative rate limit means no limit.
 func (m *Meter) PushAccount(ctx context.Context, f account.AccountLimits) error {
@@ -18,7 +18,7 @@ func (m *Meter) PushAccount(ctx context.Context, f account.AccountLimits) error 
 	return err
 }
 
-// PushLoadedAccount is PushAccount for fences that were loaded because they were missing. It
+// PushLoadedAccount is PushAccount for limits that were loaded because they were missing. It
 // reports false when they may be out of date: begin the load again.
 func (m *Meter) PushLoadedAccount(ctx context.Context, f account.AccountLimits, l Load) (bool, error) {
 	return m.pushAccount(ctx, f, string(l))
@@ -69,14 +69,14 @@ func projectAccount(f *account.AccountLimits) (*projection, error) {
 	return &p, nil
 }
 
-// PushKey puts a key's changed fences in force for every process, unless a later epoch or a higher
+// PushKey puts a key's changed limits in force for every process, unless a later epoch or a higher
 // version is there already. periods are the account's current and next one, by their start dates.
 func (m *Meter) PushKey(ctx context.Context, f account.KeyLimits, periods ...string) error {
 	_, err := m.pushKey(ctx, f, "", periods)
 	return err
 }
 
-// PushLoadedKey is PushKey for fences that were loaded because they were missing. It reports false
+// PushLoadedKey is PushKey for limits that were loaded because they were missing. It reports false
 // when they may be out of date: begin the load again.
 func (m *Meter) PushLoadedKey(ctx context.Context, f account.KeyLimits, l Load, periods ...string) (bool, error) {
 	return m.pushKey(ctx, f, string(l), periods)
@@ -179,7 +179,7 @@ func (p *projection) further(field string, value any) {
 }
 
 // plain returns the field plain of admit.lua: 1, or 2 with premium supply; plus 2 when there are
-// further fences.
+// further limits.
 func (p *projection) plain() int {
 	n := 1
 	if p.premium {
@@ -202,7 +202,7 @@ func (p *projection) period(start, end, quota string, of account.Period) {
 	}
 }
 
-func (p *projection) services(f account.ServiceFences) {
+func (p *projection) services(f account.ServiceLimits) {
 	if len(f.Off) > 0 {
 		var off strings.Builder
 		for _, s := range f.Off {
@@ -252,12 +252,12 @@ func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, s 
 // since it began.
 type Load string
 
-// BeginLoadAccount begins the load of an account's fences. Read them from PostgreSQL afterwards.
+// BeginLoadAccount begins the load of an account's limits. Read them from PostgreSQL afterwards.
 func (m *Meter) BeginLoadAccount(ctx context.Context, id account.ID) (Load, error) {
 	return m.beginLoad(ctx, accountTag(id)+"ld:"+id.String())
 }
 
-// BeginLoadKey begins the load of a key's fences. Read them from PostgreSQL afterwards.
+// BeginLoadKey begins the load of a key's limits. Read them from PostgreSQL afterwards.
 func (m *Meter) BeginLoadKey(ctx context.Context, id account.ID, key account.KeyID) (Load, error) {
 	return m.beginLoad(ctx, accountTag(id)+"ld:"+key.String())
 }

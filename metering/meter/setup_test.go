@@ -225,7 +225,7 @@ func (b *bundle) stranger(t testing.TB, change func(a *account.AccountLimits, k 
 	return c
 }
 
-// push loads a client's fences, as package limits does when they are missing.
+// push loads a client's limits, as package limits does when they are missing.
 func (b *bundle) push(t testing.TB, c *client) {
 	t.Helper()
 	load, err := b.meter.BeginLoadAccount(b.ctx, c.Account)
@@ -246,7 +246,7 @@ func (b *bundle) push(t testing.TB, c *client) {
 // periods returns the names of the client's current and next period.
 func (c *client) periods() []string { return []string{c.account.Current.Key(), c.account.Next.Key()} }
 
-// change puts a change of a client's fences in force.
+// change puts a change of a client's limits in force.
 func (b *bundle) change(t testing.TB, c *client, change func(a *account.AccountLimits, k *account.KeyLimits)) {
 	t.Helper()
 	change(&c.account, &c.key)
@@ -266,7 +266,7 @@ type figure struct {
 	flushed []string
 }
 
-// seed seeds every missing counter that the client's fences ask for.
+// seed seeds every missing counter that the client's limits ask for.
 func (b *bundle) seed(t testing.TB, c *client, f figure) {
 	t.Helper()
 	period := c.account.Current.Key()

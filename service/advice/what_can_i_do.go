@@ -119,7 +119,7 @@ func (h *handlers) runWhatCanIDo(ctx context.Context, c *operation.Call, _ opera
 		return WhatICanDo{}, err
 	}
 	can.You = h.youOf(s, s.recent.Scope)
-	can.Ladder, can.Doorways, can.Features, can.Doors = s.ladder.Rungs, h.fenceDoorways(s), h.featuresOf(s),
+	can.Ladder, can.Doorways, can.Features, can.Doors = s.ladder.Rungs, h.limitDoorways(s), h.featuresOf(s),
 		h.doorsFor(s)
 	can.Recommendation, can.BreakEven = h.recommendLane(s), breakEven(&s.ladder)
 	can.Advice = h.adviseOn(s)

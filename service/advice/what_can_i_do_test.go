@@ -49,7 +49,7 @@ func TestWhatCanIDo_AnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	expect.True(t, b.ResetsAt.Equal(midnight), midnight)
 	expect.Equal(t, b.Code, -32016)
 	expect.Equal(t, b.Then, "refused")
-	day := servicetest.FenceNamed(t, &can, "units_per_day")
+	day := servicetest.LimitNamed(t, &can, "units_per_day")
 	in = expect.In(t, "past its day")
 	expect.Equal(in, day.Code, -32016)
 	expect.True(in, day.Ways["bind"].Open)
@@ -58,7 +58,7 @@ func TestWhatCanIDo_AnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	expect.True(in, day.Ways["wait"].Open)
 	expect.False(in, day.Ways["buy_pack"].Open)
 	for _, name := range []string{"requests", "supply", "data_service", "keys_per_address_and_day"} {
-		f := servicetest.FenceNamed(t, &can, name)
+		f := servicetest.LimitNamed(t, &can, name)
 		in := expect.In(t, "%s", name)
 		expect.AtLeast(in, len(f.Ways), 2, f.Ways)
 		expect.NotEqual(in, f.Limit, "")
@@ -154,13 +154,13 @@ func TestWhatCanIDo_AccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 			expect.True(in, budget.ResetsAt.Equal(turn), turn)
 		}
 	}
-	for fence, way := range map[string]string{
+	for limit, way := range map[string]string{
 		"units_per_month": "buy_pack", "key_cap": "raise", "key_service_cap": "raise", "service_cap": "raise",
 		"service_off": "switch_on", "data_service": "upgrade", "requests": "upgrade", "supply": "buy_pack",
 	} {
-		f := servicetest.FenceNamed(t, &can, fence)
-		in := expect.In(t, "past %s", fence)
-		expect.Equal(in, f.Ways["ticket"], b.TicketPast(fence))
+		f := servicetest.LimitNamed(t, &can, limit)
+		in := expect.In(t, "past %s", limit)
+		expect.Equal(in, f.Ways["ticket"], b.TicketPast(limit))
 		expect.NotEqual(in, f.Ways[way].Do, "")
 		if strings.HasPrefix(way, "raise") {
 			expect.True(in, f.Ways[way].Open)
@@ -274,7 +274,7 @@ func TestWhatCanIDo_AgentLearnsOfItsOwnKeyOnly(t *testing.T) {
 	expect.NotEqual(t, can.You.Agent, "")
 	expect.False(t, can.You.Manages)
 	expect.False(t, can.Features.Agents.MayClaim)
-	if way := servicetest.FenceNamed(t, &can, "key_cap").Ways["raise"]; way.Open || !strings.Contains(way.Do, "owner") {
+	if way := servicetest.LimitNamed(t, &can, "key_cap").Ways["raise"]; way.Open || !strings.Contains(way.Do, "owner") {
 		t.Errorf("past its cap leads %+v", way)
 	}
 	if text := servicetest.TextOf(t, can); strings.Contains(text, b.KeyID.String()) ||

@@ -102,7 +102,7 @@ func (h *handlers) runConfigureKey(ctx context.Context, c *operation.Call,
 	return ConfiguredKey{
 		ID: k.ID.String(), KeyID: k.ID.String(), Name: k.Name, MonthlyRequestCap: operation.NullUnits(k.MonthlyCap),
 		Note:   note,
-		Window: window, Services: serviceFences(k.Services, used),
+		Window: window, Services: serviceLimits(k.Services, used),
 	}, nil
 }
 
@@ -137,7 +137,7 @@ func (h *handlers) runConfigureServices(ctx context.Context, c *operation.Call,
 	if err != nil {
 		return ConfiguredServices{}, err
 	}
-	return ConfiguredServices{Window: window, Services: serviceFences(services, used)}, nil
+	return ConfiguredServices{Window: window, Services: serviceLimits(services, used)}, nil
 }
 
 // windows are the supported look-backs.
@@ -162,7 +162,7 @@ func (h *handlers) used(ctx context.Context, c *operation.Call, key account.KeyI
 	return window, used, nil
 }
 
-func serviceFences(f account.ServiceFences, used map[account.Service]plan.Units) []ServiceFence {
+func serviceLimits(f account.ServiceLimits, used map[account.Service]plan.Units) []ServiceFence {
 	var list []ServiceFence
 	for _, s := range account.Services() {
 		list = append(list, ServiceFence{

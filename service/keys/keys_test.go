@@ -75,7 +75,7 @@ func TestKeys_AreShownOnceAndManagedByTheirAccount(t *testing.T) {
 	o.Refuses(t, o.ConfigureKey, ann, map[string]any{"id": made.ID, "monthly_request_cap": 5.0}, fault.FieldRefused)
 }
 
-func TestKeys_FencesAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) {
+func TestKeys_LimitsAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) {
 	t.Parallel()
 	o := servicetest.OpenEnv(t)
 	ann := servicetest.Browser(o.SignIn(t, "ann@buyer.example"))

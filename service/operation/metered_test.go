@@ -242,7 +242,7 @@ func TestMetered_InvalidRequestIsFreeAndRunsNothing(t *testing.T) {
 	t.Error("wrong requests do not count in the rate window")
 }
 
-func TestMetered_FencesHoldAndNameTheNextDoor(t *testing.T) {
+func TestMetered_LimitsHoldAndNameTheNextDoor(t *testing.T) {
 	t.Parallel()
 	tr := openTrial(t, operation.Meta{Service: account.Data}, nil)
 	door := servicetest.Must[keys.Welcome](t)(tr.GetKey.Invoke(tr.Ctx, servicetest.Browser(""), keys.GetKeyInput{})).Key

@@ -12,7 +12,7 @@ import (
 func (m *Meta) Refusals() []fault.Reason {
 	brought := m.Access.refusals()
 	if m.Metered() {
-		brought = m.fences()
+		brought = m.limits()
 	}
 	if m.PerNetwork {
 		brought = append(brought, fault.RateWindow, fault.MeterUnreachable)
@@ -38,8 +38,8 @@ func (a Access) refusals() []fault.Reason {
 	return known
 }
 
-// fences returns the reasons with which any metered use is refused (docs/interface.md, 1.4).
-func (m *Meta) fences() []fault.Reason {
+// limits returns the reasons with which any metered use is refused (docs/interface.md, 1.4).
+func (m *Meta) limits() []fault.Reason {
 	reasons := []fault.Reason{
 		fault.KeyInvalid, fault.AccountSuspended, fault.RateWindow, fault.ServiceOff, fault.KeyBudget, fault.ServiceCap,
 		fault.DoorKeyDay, fault.PlanQuota, fault.MeterUnreachable,

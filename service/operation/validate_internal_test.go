@@ -20,8 +20,8 @@ func networkSubject(n int) map[string]any {
 	return args
 }
 
-// fencesInput has a list and an object, both bounded.
-type fencesInput struct {
+// limitsInput has a list and an object, both bounded.
+type limitsInput struct {
 	Enabled *[]string         `json:"enabled,omitempty" maxItems:"8" enum:"rpc,data,gas" doc:"services"`
 	Caps    *map[string]int64 `json:"caps,omitempty" maxProperties:"8" doc:"caps by service"`
 	Window  string            `json:"window,omitempty" enum:"1h,30d" doc:"look-back"`
@@ -42,7 +42,7 @@ func taking[In any]() *Operation[In, Nothing] {
 // for each.
 func TestValidate_ManyUnknownNamesCostNoMoreThanAFew(t *testing.T) {
 	t.Parallel()
-	op, many := taking[fencesInput](), networkSubject(32_000)
+	op, many := taking[limitsInput](), networkSubject(32_000)
 	if _, errs := op.runner.check(op.in, many); len(errs) != maxMistakes {
 		t.Fatalf("%d mistakes are looked at, want %d", len(errs), maxMistakes)
 	}
@@ -71,7 +71,7 @@ func TestValidate_MistypedNameIsReportedWithTheMissingField(t *testing.T) {
 
 func TestValidate_ReadsListsAndObjectsOnlyWithinTheirBounds(t *testing.T) {
 	t.Parallel()
-	op := taking[fencesInput]()
+	op := taking[limitsInput]()
 	long := make([]any, 50_000)
 	for i := range long {
 		long[i] = 1.0

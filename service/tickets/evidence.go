@@ -50,10 +50,10 @@ func (h *handlers) evidence(ctx context.Context, c *operation.Call, request uuid
 	}
 	e.Refusals = refusals
 	e.Fences = ticket.FencesThen{
-		Plan: c.Account.Plan, Status: string(c.Account.Status), Account: fenceList(c.Account.Services),
+		Plan: c.Account.Plan, Status: string(c.Account.Status), Account: limitList(c.Account.Services),
 	}
 	if !key.ID.IsZero() {
-		e.Fences.Key = keyFences(&key)
+		e.Fences.Key = keyLimits(&key)
 	}
 	return e, nil
 }
@@ -128,10 +128,10 @@ func (h *handlers) chainCondition(id chain.ID) *ticket.ChainCondition {
 	return now
 }
 
-func keyFences(k *accountdb.Key) *ticket.KeyFences {
+func keyLimits(k *accountdb.Key) *ticket.KeyFences {
 	of := &ticket.KeyFences{
 		Prefix: k.Prefix, Door: string(k.Door), Status: string(k.Status), Cap: operation.NullUnits(k.MonthlyCap),
-		FenceList: fenceList(k.Services),
+		FenceList: limitList(k.Services),
 	}
 	if k.Daily != account.Unlimited {
 		of.Daily = &k.Daily
@@ -139,7 +139,7 @@ func keyFences(k *accountdb.Key) *ticket.KeyFences {
 	return of
 }
 
-func fenceList(f account.ServiceFences) ticket.FenceList {
+func limitList(f account.ServiceLimits) ticket.FenceList {
 	list := ticket.FenceList{Off: []string{}, Caps: map[string]plan.Units{}}
 	for _, s := range f.Off {
 		list.Off = append(list.Off, string(s))

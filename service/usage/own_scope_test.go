@@ -162,7 +162,7 @@ func TestOwnScope_AdoptedKeySeesItsOwnUseInFull(t *testing.T) {
 	expect.Equal(t, spend.Used, 5*plan.Unit)
 	expect.Equal(t, *spend.Limit, 1000*plan.Unit)
 	expect.Equal(t, spend.Packs, 0)
-	if way := servicetest.FenceNamed(t, &can, "key_cap").Ways["raise"]; way.Open || !strings.Contains(way.Do, "owner") {
+	if way := servicetest.LimitNamed(t, &can, "key_cap").Ways["raise"]; way.Open || !strings.Contains(way.Do, "owner") {
 		t.Errorf("past its cap leads %+v", way)
 	}
 }
@@ -192,9 +192,9 @@ func TestOwnScope_KeyIsToldItsRate(t *testing.T) {
 		t.Errorf("past it, they are told %v requests a second", got)
 	}
 	can := d.Can(t, b.Ann)
-	if fence := servicetest.FenceNamed(t, &can, "requests"); !strings.HasPrefix(fence.Limit,
+	if limit := servicetest.LimitNamed(t, &can, "requests"); !strings.HasPrefix(limit.Limit,
 		"100 requests in any 10s") {
-		t.Errorf("past it, the fence is %q", fence.Limit)
+		t.Errorf("past it, the limit is %q", limit.Limit)
 	}
 }
 

@@ -45,7 +45,7 @@ type Account struct {
 	NextPlan     string
 	NextPlanFrom time.Time
 	Status       account.Status
-	Services     account.ServiceFences
+	Services     account.ServiceLimits
 	Version      int64
 	CreatedAt    time.Time
 	// Packs lists all granted packs, expired ones included, in the order in which they are drawn.
@@ -217,8 +217,8 @@ func accountOf(row db.Account) (Account, error) {
 }
 
 // servicesOf converts the service limits of a row.
-func servicesOf(off []string, caps []byte) (account.ServiceFences, error) {
-	var f account.ServiceFences
+func servicesOf(off []string, caps []byte) (account.ServiceLimits, error) {
+	var f account.ServiceLimits
 	for _, name := range off {
 		f.Off = append(f.Off, account.Service(name))
 	}
@@ -238,7 +238,7 @@ func servicesOf(off []string, caps []byte) (account.ServiceFences, error) {
 }
 
 // servicesRow is the inverse of servicesOf.
-func servicesRow(f account.ServiceFences) (off []string, caps []byte) {
+func servicesRow(f account.ServiceLimits) (off []string, caps []byte) {
 	off = []string{}
 	for _, s := range f.Off {
 		off = append(off, string(s))

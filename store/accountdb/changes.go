@@ -77,7 +77,7 @@ func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string,
 			return err
 		}
 		packs := after.Packs
-		if row, err = q.UpdateAccountFences(ctx, accountRow(&after)); err != nil {
+		if row, err = q.UpdateAccountLimits(ctx, accountRow(&after)); err != nil {
 			return err
 		}
 		if after, err = accountOf(row); err != nil {
@@ -121,7 +121,7 @@ func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, 
 		if row.Status == string(account.Revoked) {
 			return ErrRevoked
 		}
-		if row, err = q.UpdateKeyFences(ctx, keyRow(&after)); err != nil {
+		if row, err = q.UpdateKeyLimits(ctx, keyRow(&after)); err != nil {
 			return err
 		}
 		if after, err = keyOf(row); err != nil {
@@ -211,8 +211,8 @@ func unitsOrNull(amount, none plan.Units) any {
 	return amount
 }
 
-func accountRow(a *Account) db.UpdateAccountFencesParams {
-	p := db.UpdateAccountFencesParams{
+func accountRow(a *Account) db.UpdateAccountLimitsParams {
+	p := db.UpdateAccountLimitsParams{
 		ID: a.ID.UUID, Plan: a.Plan, Status: string(a.Status), CycleAnchor: pg.NullableTime(a.Cycle.Anchor),
 		CycleEnds: pg.NullableTime(a.Cycle.Ends),
 	}
@@ -227,8 +227,8 @@ func accountRow(a *Account) db.UpdateAccountFencesParams {
 	return p
 }
 
-func keyRow(k *Key) db.UpdateKeyFencesParams {
-	p := db.UpdateKeyFencesParams{ID: k.ID.UUID, Status: string(k.Status)}
+func keyRow(k *Key) db.UpdateKeyLimitsParams {
+	p := db.UpdateKeyLimitsParams{ID: k.ID.UUID, Status: string(k.Status)}
 	p.ServicesOff, p.ServiceCaps = servicesRow(k.Services)
 	if k.MonthlyCap > 0 {
 		limit := int64(k.MonthlyCap)

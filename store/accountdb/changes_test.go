@@ -81,7 +81,7 @@ func TestChange_IsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 		ID: id, Kind: accountdb.KindOwner, Plan: plan.Enterprise, Status: account.Suspended,
 		Custom: &account.Custom{Quota: 5 * plan.Unit, Rate: account.RateWindow{Limit: 7, Per: time.Minute}},
 		Cycle:  plan.Cycle{Anchor: anchor, Ends: anchor.AddDate(1, 0, 0)},
-		Services: account.ServiceFences{
+		Services: account.ServiceLimits{
 			Off: []account.Service{account.Gas}, Caps: map[account.Service]plan.Units{account.RPC: 3000},
 		},
 	}
@@ -226,7 +226,7 @@ func TestChange_ThatFailsLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestChange_ConcurrentOnesOfAFenceAllCount(t *testing.T) {
+func TestChange_ConcurrentOnesOfALimitAllCount(t *testing.T) {
 	t.Parallel()
 	ctx, s := storetest.Open(t)
 	a, k := storetest.NewDoorKey(1)

@@ -44,7 +44,7 @@ type Key struct {
 	Status     account.Status
 	Daily      plan.Units // allowance per UTC day; account.Unlimited for none
 	MonthlyCap plan.Units // per period of its account; 0 for none
-	Services   account.ServiceFences
+	Services   account.ServiceLimits
 	Agent      account.AgentID // zero when the key is no agent's
 	Adoptable  bool            // has a claim code that was not used
 	Version    int64
@@ -283,7 +283,7 @@ func revokeLocked(ctx context.Context, q *db.Queries, row db.Key, by Author) err
 	}
 	before := keyDocument(&key)
 	key.Status = account.Revoked
-	if row, err = q.UpdateKeyFences(ctx, keyRow(&key)); err != nil {
+	if row, err = q.UpdateKeyLimits(ctx, keyRow(&key)); err != nil {
 		return err
 	}
 	return note(ctx, q, subject{key.Account, key.ID, row.Version}, "revoke_key", by, before, keyDocument(&key))

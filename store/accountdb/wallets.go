@@ -148,7 +148,7 @@ func bindNew(ctx context.Context, q *db.Queries, b Binding, key Key, own db.Acco
 	if err := q.BecomeWallet(ctx, own.ID); err != nil {
 		return Bound{}, err
 	}
-	row, err := q.UpdateAccountFences(ctx, accountRow(&after))
+	row, err := q.UpdateAccountLimits(ctx, accountRow(&after))
 	if err != nil {
 		return Bound{}, err
 	}

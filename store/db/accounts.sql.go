@@ -206,7 +206,7 @@ func (q *Queries) LockAccount(ctx context.Context, id uuid.UUID) (Account, error
 	return i, err
 }
 
-const updateAccountFences = `-- name: UpdateAccountFences :one
+const updateAccountLimits = `-- name: UpdateAccountLimits :one
 UPDATE accounts
 SET plan = $1, status = $2, cycle_anchor = $3, cycle_ends = $4,
     custom_quota = $5, custom_rate_limit = $6, custom_rate_ms = $7,
@@ -222,7 +222,7 @@ WHERE id = $12
 RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 `
 
-type UpdateAccountFencesParams struct {
+type UpdateAccountLimitsParams struct {
 	Plan            string
 	Status          string
 	CycleAnchor     *time.Time
@@ -237,8 +237,8 @@ type UpdateAccountFencesParams struct {
 	ID              uuid.UUID
 }
 
-func (q *Queries) UpdateAccountFences(ctx context.Context, arg UpdateAccountFencesParams) (Account, error) {
-	row := q.db.QueryRow(ctx, updateAccountFences,
+func (q *Queries) UpdateAccountLimits(ctx context.Context, arg UpdateAccountLimitsParams) (Account, error) {
+	row := q.db.QueryRow(ctx, updateAccountLimits,
 		arg.Plan,
 		arg.Status,
 		arg.CycleAnchor,

@@ -385,7 +385,7 @@ func (q *Queries) LockKey(ctx context.Context, arg LockKeyParams) (Key, error) {
 	return i, err
 }
 
-const updateKeyFences = `-- name: UpdateKeyFences :one
+const updateKeyLimits = `-- name: UpdateKeyLimits :one
 UPDATE keys
 SET status = $1, revoked_at = CASE WHEN $1 = 'revoked' THEN coalesce(revoked_at, now()) END,
     monthly_cap = $2, services_off = $3, service_caps = $4, version = version + 1
@@ -393,7 +393,7 @@ WHERE id = $5
 RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 `
 
-type UpdateKeyFencesParams struct {
+type UpdateKeyLimitsParams struct {
 	Status      string
 	MonthlyCap  *int64
 	ServicesOff []string
@@ -401,8 +401,8 @@ type UpdateKeyFencesParams struct {
 	ID          uuid.UUID
 }
 
-func (q *Queries) UpdateKeyFences(ctx context.Context, arg UpdateKeyFencesParams) (Key, error) {
-	row := q.db.QueryRow(ctx, updateKeyFences,
+func (q *Queries) UpdateKeyLimits(ctx context.Context, arg UpdateKeyLimitsParams) (Key, error) {
+	row := q.db.QueryRow(ctx, updateKeyLimits,
 		arg.Status,
 		arg.MonthlyCap,
 		arg.ServicesOff,

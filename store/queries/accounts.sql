@@ -14,7 +14,7 @@ FROM accounts
 WHERE id = $1
 FOR UPDATE;
 
--- name: UpdateAccountFences :one
+-- name: UpdateAccountLimits :one
 UPDATE accounts
 SET plan = sqlc.arg(plan), status = sqlc.arg(status), cycle_anchor = sqlc.narg(cycle_anchor), cycle_ends = sqlc.narg(cycle_ends),
     custom_quota = sqlc.narg(custom_quota), custom_rate_limit = sqlc.narg(custom_rate_limit), custom_rate_ms = sqlc.narg(custom_rate_ms),

@@ -50,7 +50,7 @@ FROM keys
 JOIN accounts ON accounts.id = keys.account_id
 WHERE keys.digest = $1;
 
--- name: UpdateKeyFences :one
+-- name: UpdateKeyLimits :one
 UPDATE keys
 SET status = sqlc.arg(status), revoked_at = CASE WHEN sqlc.arg(status) = 'revoked' THEN coalesce(revoked_at, now()) END,
     monthly_cap = sqlc.narg(monthly_cap), services_off = sqlc.arg(services_off), service_caps = sqlc.arg(service_caps), version = version + 1

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store/usagedb"
 )
 
-// checkAllowances checks that no key has used more units than any of its fences allows.
+// checkAllowances checks that no key has used more units than any of its limits allows.
 func (r *rig) checkAllowances() {
 	r.t.Helper()
 	for _, k := range r.keys {

@@ -61,7 +61,7 @@ func holders() []holder {
 	}
 }
 
-// openAccounts connects to the servers for creating keys and changing fences, without the gateway's
+// openAccounts connects to the servers for creating keys and changing limits, without the gateway's
 // processes.
 func (r *rig) openAccounts(pepper string) {
 	r.t.Helper()
@@ -88,7 +88,7 @@ func (r *rig) openAccounts(pepper string) {
 
 var harness = accountdb.Author{Actor: "fault harness", Origin: "ops", Reason: "a scenario"}
 
-// newKey creates an account with one key and its fences.
+// newKey creates an account with one key and its limits.
 func (r *rig) newKey(h holder) apiKey {
 	r.t.Helper()
 	must := func(err error) {

@@ -51,7 +51,7 @@ type rig struct {
 	serve    [2]*role
 	worker   *role
 
-	store       *store.Store // these four create keys, change fences and flush the rest
+	store       *store.Store // these four create keys, change limits and flush the rest
 	meter       *meter.Meter
 	hasher      *account.Hasher
 	limits      *limits.Limits

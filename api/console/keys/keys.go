@@ -80,7 +80,7 @@ func findKey(v *site.Request) (*keys.KeyView, error) {
 	}
 }
 
-// showKey shows a key with its fences.
+// showKey shows a key with its limits.
 func showKey(v *site.Request) error {
 	k, err := findKey(v)
 	if err != nil {
@@ -94,7 +94,7 @@ func showKey(v *site.Request) error {
 }
 
 func keyPageOf(v *site.Request, k *keys.KeyView) (keyPage, error) {
-	fences, err := site.Ask(v, v.Calls.ConfigureKey, keys.ConfigureKeyInput{ID: k.ID})
+	limits, err := site.Ask(v, v.Calls.ConfigureKey, keys.ConfigureKeyInput{ID: k.ID})
 	if err != nil {
 		return keyPage{}, err
 	}
@@ -105,7 +105,7 @@ func keyPageOf(v *site.Request, k *keys.KeyView) (keyPage, error) {
 	p := keyPage{
 		Key: v.Reader.KeyRow(k), DoorMeaning: view.DoorWords[k.Door][1],
 		Cap:      keyCapField(view.CapText(k.MonthlyRequestCap), ""),
-		Editable: k.Status == account.Active, Services: view.ServiceLines(fences.Services, around.Services),
+		Editable: k.Status == account.Active, Services: view.ServiceLines(limits.Services, around.Services),
 	}
 	if k.Agent != "" {
 		fleet, err := site.Ask(v, v.Calls.ListAgents, operation.Nothing{})
@@ -124,7 +124,7 @@ func keyPageOf(v *site.Request, k *keys.KeyView) (keyPage, error) {
 	return p, nil
 }
 
-// changeKey saves the fences of a key.
+// changeKey saves the limits of a key.
 func changeKey(v *site.Request) error {
 	k, err := findKey(v)
 	if err != nil {

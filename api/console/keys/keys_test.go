@@ -62,7 +62,7 @@ func TestKeys_MistakesInTheFormKeepWhatWasTyped(t *testing.T) {
 	}
 }
 
-func TestKeys_FencesAreSavedAsTheFormSays(t *testing.T) {
+func TestKeys_LimitsAreSavedAsTheFormSays(t *testing.T) {
 	t.Parallel()
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)

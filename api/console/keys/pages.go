@@ -55,13 +55,13 @@ func (p secretPage) Head() view.Head {
 	return h
 }
 
-// keyPage shows a key with its fences.
+// keyPage shows a key with its limits.
 type keyPage struct {
 	Key         view.KeyRow
 	DoorMeaning string
 	Revoked     view.Moment
 	Bound       string // wallet address
-	Fences      []view.MeterBar
+	Limits      []view.MeterBar
 	Name, Cap   view.Field
 	Services    []view.ServiceLine
 	Editable    bool

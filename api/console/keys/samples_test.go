@@ -45,7 +45,7 @@ func samples(name string) map[string]view.Page {
 		"key": keyPage{
 			Key: rows[0], DoorMeaning: "made by this account", Name: consoletest.SampleField("name", "Name"),
 			Cap:      capField,
-			Services: consoletest.SampleServices(), Editable: true, Fences: []view.MeterBar{
+			Services: consoletest.SampleServices(), Editable: true, Limits: []view.MeterBar{
 				view.NewMeterBar("Key's cap", 400_000_000, 500_000_000,
 					"At 100 % this key is refused with -32006 until 1 Dec 2026."),
 			},

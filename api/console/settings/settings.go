@@ -152,7 +152,7 @@ func saveTimeZone(v *site.Request) error {
 	return saved(v, "Time zone", "time")
 }
 
-// saveServices saves the service fences of the account.
+// saveServices saves the service limits of the account.
 func saveServices(v *site.Request) error {
 	sent := v.ReadServices()
 	wrong := sent.Wrong

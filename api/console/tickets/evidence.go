@@ -16,7 +16,7 @@ type Evidence struct {
 	Call     []view.Detail // empty when no call was named
 	Chain    []view.Detail
 	Refusals []refusalRow
-	Fences   []view.Detail
+	Limits   []view.Detail
 	Gathered view.Moment
 }
 
@@ -29,7 +29,7 @@ type refusalRow struct {
 // EvidenceOf formats evidence, stored or current.
 func EvidenceOf(r view.Reader, e *ticket.Evidence) *Evidence {
 	shown := &Evidence{
-		Call: callFacts(r, e.Call), Chain: chainFacts(r, e.Chain), Fences: fenceFacts(&e.Fences),
+		Call: callFacts(r, e.Call), Chain: chainFacts(r, e.Chain), Limits: limitFacts(&e.Fences),
 		Gathered: r.Moment(e.GatheredAt),
 	}
 	for i := range e.Refusals {
@@ -114,7 +114,7 @@ func chainFacts(r view.Reader, c *ticket.ChainCondition) []view.Detail {
 	return facts
 }
 
-func fenceFacts(f *ticket.FencesThen) []view.Detail {
+func limitFacts(f *ticket.FencesThen) []view.Detail {
 	title := f.Plan
 	if p, known := plan.Lookup(f.Plan); known {
 		title = p.Title

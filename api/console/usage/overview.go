@@ -45,7 +45,7 @@ func showOverview(v *site.Request) error {
 		return err
 	}
 	p := overviewPage{
-		Stats: stats(v, &usage), Chart: v.Reader.NewChart(days), Fences: planFences(v, &usage), Chains: chains,
+		Stats: stats(v, &usage), Chart: v.Reader.NewChart(days), Limits: planLimits(v, &usage), Chains: chains,
 	}
 	p.Insights, p.Refusals = insightsOf(v.Reader, &insights), refusedNotices(insights.Refused)
 	used := slices.DeleteFunc(slices.Clone(keys), func(k view.KeyRow) bool { return k.Used.IsZero() })
@@ -118,8 +118,8 @@ func todayNote(v *site.Request, period time.Time) string {
 	return "so far, UTC"
 }
 
-// planFences returns the plan's allowance and what is left in packs.
-func planFences(v *site.Request, u *usagereport.UsageByDay) []view.MeterBar {
+// planLimits returns the plan's allowance and what is left in packs.
+func planLimits(v *site.Request, u *usagereport.UsageByDay) []view.MeterBar {
 	limit := account.Unlimited
 	next := ""
 	end := v.Reader.Day(u.PeriodEnd)

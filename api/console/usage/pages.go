@@ -5,7 +5,7 @@ import "github.com/chainaccess/gateway/api/console/view"
 // overviewPage shows the units of the period against the allowance, by day, and refusals.
 type overviewPage struct {
 	Stats    []view.Stat
-	Fences   []view.MeterBar
+	Limits   []view.MeterBar
 	Chart    view.Chart
 	Refusals []view.Notice
 	Insights []view.Insight

@@ -24,7 +24,7 @@ func samples(name string) map[string]view.Page {
 				{Label: "Today", Value: "49,457", Unit: "units", Note: "so far, UTC"},
 				{Label: "Refused", Value: "212", Note: "in the last 24 hours"},
 			},
-			Fences: []view.MeterBar{
+			Limits: []view.MeterBar{
 				view.NewMeterBar("Plan, Free", 812_340_500, 1_000_000_000,
 					"At 100 % calls are refused with -32007 until 1 Dec 2026, unless a pack has units."),
 				view.NewMeterBar("RPC cap", 1_000_000, 1_000_000,

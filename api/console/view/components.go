@@ -40,7 +40,7 @@ const (
 	fullShare = 100
 )
 
-// NewMeterBar shows used units of limit under the fence's name. next describes what happens at the
+// NewMeterBar shows used units of limit under the limit's name. next describes what happens at the
 // limit.
 func NewMeterBar(label string, used, limit plan.Units, next string) MeterBar {
 	m := MeterBar{Label: label, Share: share(used, limit), Level: "ok", Next: next}

@@ -114,12 +114,12 @@ func ServicesOff(off []account.Service) string {
 	return strings.Join(names, ", ")
 }
 
-// ServiceLines formats service fences. around are the fences of the account; nil for the account's
+// ServiceLines formats service limits. around are the limits of the account; nil for the account's
 // own form.
-func ServiceLines(fences, around []keys.ServiceFence) []ServiceLine {
+func ServiceLines(limits, around []keys.ServiceFence) []ServiceLine {
 	var lines []ServiceLine
-	for i := range fences {
-		f := &fences[i]
+	for i := range limits {
+		f := &limits[i]
 		line := ServiceLine{
 			Key: string(f.Service), Label: serviceWords[f.Service][0], About: serviceWords[f.Service][1], On: f.Enabled,
 			Cap: CapText(f.Cap), Used: f.Used.Grouped(),

@@ -10,8 +10,8 @@ import (
 // Author is the author of the changes that tests make.
 var Author = accountdb.Author{Actor: "test", Origin: "test"}
 
-// Fence configures the key or its account.
-func (g *Gateway) Fence(key string, s account.Settings, ofAccount bool) {
+// Configure changes the settings of the key or its account.
+func (g *Gateway) Configure(key string, s account.Settings, ofAccount bool) {
 	g.T.Helper()
 	id := g.Identity(key)
 	var err error

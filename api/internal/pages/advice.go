@@ -55,7 +55,7 @@ var (
 	toRecord  = door{"Statements", "/statements"}
 	toMethods = door{"Methods of each chain", "/docs/methods"}
 	toDocs    = door{"Every route and field", "/docs"}
-	toFences  = door{"Switches and caps", "/settings"}
+	toLimits  = door{"Switches and caps", "/settings"}
 	toStatus  = door{"Status of the chains", "/status"}
 	toQuick   = door{"Quick start", "/docs/quickstart"}
 )
@@ -91,7 +91,7 @@ var advised = map[fault.Reason]advice{
 	},
 	fault.ServiceCap: {
 		Why: "The owner capped this service, for the key or for the account, and that many units of it were used in " +
-			"this period.", Does: stop, Doors: []door{toFences},
+			"this period.", Does: stop, Doors: []door{toLimits},
 	},
 	fault.DoorKeyDay: {
 		Why: "An anonymous key has a fixed number of units per UTC day, and they are used up.", Does: stop,
@@ -107,7 +107,7 @@ var advised = map[fault.Reason]advice{
 	},
 	fault.ServiceOff: {
 		Why:  "Someone in the account switched the service off, for the account or for this key.",
-		Does: mend, Doors: []door{toFences},
+		Does: mend, Doors: []door{toLimits},
 	},
 	fault.NotJSON: {
 		Why: "The body is cut off, has a byte order mark or a trailing comma, or is not JSON at all.", Does: mend,

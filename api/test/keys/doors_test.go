@@ -45,25 +45,27 @@ func TestDoorKey_EveryRefusalSaysWhatToDoAndWhere(t *testing.T) {
 			}, where: "POST /agents/adopt",
 		},
 		"the key's cap is used up": {
-			close:  func(g *apitest.Gateway, key string) { g.Fence(key, account.Settings{MonthlyCap: &one}, false) },
+			close: func(g *apitest.Gateway, key string) {
+				g.Configure(key, account.Settings{MonthlyCap: &one}, false)
+			},
 			status: http.StatusTooManyRequests, code: -32006, door: "new_key", do: []string{
 				"another key", " s, until the month ends", " 1 units",
 			}, where: "POST /keys",
 		},
 		"the key's cap of the service is used up": {
-			close:  func(g *apitest.Gateway, key string) { g.Fence(key, apitest.RPCCap("1"), false) },
+			close:  func(g *apitest.Gateway, key string) { g.Configure(key, apitest.RPCCap("1"), false) },
 			status: http.StatusTooManyRequests, code: -32014, door: "new_key", do: []string{
 				"another key", " s, until the month ends", "cap on rpc", " 1 units",
 			}, where: "POST /keys",
 		},
 		"the account's cap of the service is used up": {
-			close:  func(g *apitest.Gateway, key string) { g.Fence(key, apitest.RPCCap("1"), true) },
+			close:  func(g *apitest.Gateway, key string) { g.Configure(key, apitest.RPCCap("1"), true) },
 			status: http.StatusTooManyRequests, code: -32014, door: "new_key", do: []string{
 				"another key", " s, until the month ends", "cap on rpc", " 1 units",
 			}, where: "POST /keys",
 		},
 		"the service is off": {
-			close:  func(g *apitest.Gateway, key string) { g.Fence(key, apitest.Enabled("gas"), false) },
+			close:  func(g *apitest.Gateway, key string) { g.Configure(key, apitest.Enabled("gas"), false) },
 			status: http.StatusForbidden, code: -32012, door: "new_key", do: []string{
 				"another key", "rpc switched on", "data.enable",
 			}, where: "POST /keys",

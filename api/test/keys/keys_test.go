@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestNewKeys_AnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
+func TestNewKeys_AnonymousKeyComesWithItsLimitsAndDoorways(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t)
 	a := g.NewKey()

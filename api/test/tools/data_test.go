@@ -194,7 +194,7 @@ func fail(g *apitest.Gateway, reply testkit.Reply) {
 	}
 }
 
-func TestData_NeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
+func TestData_NeedsAPaidPlanAndKeepsItsLimits(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t)
 	for name, key := range map[string]string{
@@ -212,13 +212,13 @@ func TestData_NeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
 		}
 	}
 	off := g.Unlimited()
-	g.Fence(off, apitest.Enabled("rpc"), false)
+	g.Configure(off, apitest.Enabled("rpc"), false)
 	if data := g.Get(balancesOf, off).Refused(http.StatusForbidden, -32012); data["blocked_by"] != "key" ||
 		data["service"] != "data" {
 		t.Errorf("switched off: %v", data)
 	}
 	capped := g.Unlimited()
-	g.Fence(capped, account.Settings{Caps: &map[string]json.Number{"data": "19"}}, false)
+	g.Configure(capped, account.Settings{Caps: &map[string]json.Number{"data": "19"}}, false)
 	g.Get(balancesOf, capped)
 	if data := g.Get(historyOf, capped).Refused(http.StatusTooManyRequests, -32014); data["scope"] != "key" {
 		t.Errorf("at its cap: %v", data)

@@ -50,8 +50,8 @@ func fillWindow(g *apitest.Gateway, key string) {
 	}
 }
 
-func fenced(s account.Settings, ofAccount bool) func(g *apitest.Gateway, key string) {
-	return func(g *apitest.Gateway, key string) { g.Fence(key, s, ofAccount) }
+func limited(s account.Settings, ofAccount bool) func(g *apitest.Gateway, key string) {
+	return func(g *apitest.Gateway, key string) { g.Configure(key, s, ofAccount) }
 }
 
 func relayPairs() []pair {
@@ -91,18 +91,18 @@ func relayPairs() []pair {
 		read.by((*apitest.Gateway).DoorKey).after((*apitest.Gateway).Suspend).refused(-32009),
 		read.by(planned(plan.Free)).after(fillWindow).refused(-32005),
 		small.after(func(g *apitest.Gateway, key string) {
-			g.Fence(key, account.Settings{MonthlyCap: &one}, false)
+			g.Configure(key, account.Settings{MonthlyCap: &one}, false)
 			g.Eth(key, "eth_call").Result()
 		}).refused(-32006),
-		small.after(fenced(apitest.Enabled("gas"), false)).refused(-32012),
-		small.after(fenced(apitest.Enabled("gas"), true)).refused(-32012),
-		small.by((*apitest.Gateway).WalletKey).after(fenced(apitest.Enabled("gas"), false)).refused(-32012),
+		small.after(limited(apitest.Enabled("gas"), false)).refused(-32012),
+		small.after(limited(apitest.Enabled("gas"), true)).refused(-32012),
+		small.by((*apitest.Gateway).WalletKey).after(limited(apitest.Enabled("gas"), false)).refused(-32012),
 		small.after(func(g *apitest.Gateway, key string) {
-			g.Fence(key, apitest.RPCCap("1"), false)
+			g.Configure(key, apitest.RPCCap("1"), false)
 			g.Eth(key, "eth_call").Result()
 		}).refused(-32014),
 		small.after(func(g *apitest.Gateway, key string) {
-			g.Fence(key, apitest.RPCCap("1"), true)
+			g.Configure(key, apitest.RPCCap("1"), true)
 			g.Eth(key, "eth_call").Result()
 		}).refused(-32014),
 		small.by((*apitest.Gateway).DoorKey).after(exhaust("day")).refused(-32016),

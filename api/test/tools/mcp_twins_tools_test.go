@@ -44,7 +44,7 @@ func toolboxPairs() []pair {
 			`{"kind":"gas","chain":"solana_mainnet"}`).refused(-32602),
 		get("gas of no chain", "/toolbox/gas/bitcoin", "get_prices", `{"kind":"gas","chain":"bitcoin"}`).refused(
 			-32600),
-		gas.by(anonymous).refused(-32001), gas.after(fenced(apitest.Enabled("rpc"), false)).refused(-32012),
+		gas.by(anonymous).refused(-32001), gas.after(limited(apitest.Enabled("rpc"), false)).refused(-32012),
 		gas.by((*apitest.Gateway).DoorKey).after(exhaust("day")).fromCache(),
 		get("gas of a chain when the day is used up", "/toolbox/gas/arbitrum_one", "get_prices",
 			`{"kind":"gas","chain":"arbitrum_one"}`).
@@ -52,7 +52,7 @@ func toolboxPairs() []pair {
 		gas.by(planned(plan.Free)).after(fillWindow).refused(-32005),
 		get("gas past a cap", "/toolbox/gas/polygon_pos", "get_prices", `{"kind":"gas","chain":"polygon_pos"}`).after(
 			func(g *apitest.Gateway, key string) {
-				g.Fence(key, account.Settings{Caps: &map[string]json.Number{"gas": "1"}}, false)
+				g.Configure(key, account.Settings{Caps: &map[string]json.Number{"gas": "1"}}, false)
 				g.Get("/toolbox/gas/optimism_mainnet", key)
 			}).refused(-32014),
 		tokens, tokens.fromCache(),
@@ -84,7 +84,7 @@ func ensPairs() []pair {
 		resolve("nobody's", "nobody.eth"), resolve("a resolver that refuses", "refuses.eth"),
 		resolve("no name", "a..eth").refused(-32602), resolve("a name with an underscore", "a_b.eth").refused(-32602),
 		resolve("without a key", "vitalik.eth").by(anonymous).refused(-32001),
-		resolve("switched off", "vitalik.eth").after(fenced(apitest.Enabled("rpc"), true)).refused(-32012),
+		resolve("switched off", "vitalik.eth").after(limited(apitest.Enabled("rpc"), true)).refused(-32012),
 		reverse("an address", someone), reverse("an address in small letters", strings.ToLower(someone)).fromCache(),
 		reverse("unconfirmed", ones+"02"), reverse("nameless", ones+"03"),
 		reverse("capitals that are wrong", strings.Replace(someone, "dA", "Da", 1)).refused(-32602),
@@ -109,7 +109,7 @@ func dataPairs() []pair {
 			`{"chain":"solana_mainnet","address":"`+solanaOwner+`"}`).refused(-32602),
 		balances.by(planned(plan.Free)).refused(-32010), balances.by((*apitest.Gateway).DoorKey).refused(-32010),
 		history.by((*apitest.Gateway).WalletKey).refused(-32010), balances.by(anonymous).refused(-32001),
-		balances.by(planned(plan.Pro)).after(fenced(apitest.Enabled("rpc"), false)).refused(-32012),
+		balances.by(planned(plan.Pro)).after(limited(apitest.Enabled("rpc"), false)).refused(-32012),
 		history.by(func(g *apitest.Gateway) string { indexed(g, true, false); return g.Unlimited() }).refused(-32020),
 	}
 }
@@ -174,7 +174,7 @@ func offlinePairs(t *testing.T) []pair {
 		convert("without a key", query("keccak", "text", "hello"), `{"op":"keccak","input":"hello"}`).by(
 			anonymous).refused(-32001),
 		convert("switched off", query("keccak", "text", "hello"), `{"op":"keccak","input":"hello"}`).by(
-			(*apitest.Gateway).DoorKey).after(fenced(apitest.Enabled("rpc"), false)).refused(-32012),
+			(*apitest.Gateway).DoorKey).after(limited(apitest.Enabled("rpc"), false)).refused(-32012),
 		signed("a signature", "verify-signature", "personal", "message", "hello", "signature", me.sign("hello"),
 			"address", me.address),
 		signed("of another", "verify-signature", "personal", "message", "hello", "signature", me.sign("hello"),

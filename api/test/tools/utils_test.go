@@ -349,13 +349,13 @@ func TestUtilities_AreSwitchedOffAndCappedAsOneService(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t)
 	key := g.AccountKey(plan.Pro)
-	g.Fence(key, account.Settings{Caps: &map[string]json.Number{"utils": "1"}}, false)
+	g.Configure(key, account.Settings{Caps: &map[string]json.Number{"utils": "1"}}, false)
 	if a := g.Ask(http.MethodGet, query("keccak", "text", "x"), key, ""); a.Status != http.StatusOK {
 		t.Fatal(a.Body)
 	}
 	g.Ask(http.MethodGet, query("selector", "signature", "f()"), key, "").Refused(http.StatusTooManyRequests, -32014)
 	others := g.AccountKey(plan.Pro)
-	g.Fence(others, account.Settings{Enabled: &[]string{"rpc"}}, false)
+	g.Configure(others, account.Settings{Enabled: &[]string{"rpc"}}, false)
 	g.Ask(http.MethodPost, utils+"verify-siwe", others, object(t, "message", "x", "signature", "0x")).Refused(
 		http.StatusUnprocessableEntity, -32602)
 	g.Ask(http.MethodGet, query("convert", "value", "1", "from", "eth", "to", "wei"), others,

@@ -144,10 +144,10 @@ func (v *AccountView) record(ctx context.Context, s *store.Store, id account.ID,
 	return nil
 }
 
-// packs fills in fences and packs with their usage.
+// packs fills in limits and packs with their usage.
 func (v *AccountView) packs(ctx context.Context, s *store.Store, id account.ID, standings *limits.CounterStates) error {
 	drawn := map[account.PackID]plan.Units{}
-	v.Fences, v.Packs = []FenceView{}, []PackView{}
+	v.Fences, v.Packs = []LimitView{}, []PackView{}
 	for i := range standings.Counters {
 		c := &standings.Counters[i]
 		used := c.ShouldBe
@@ -158,11 +158,11 @@ func (v *AccountView) packs(ctx context.Context, s *store.Store, id account.ID, 
 			drawn[pack] = used
 			continue
 		}
-		fence := FenceView{Name: audit.Name(&c.Counter), Used: used, Limit: c.Limit, Remaining: max(0, c.Limit-used)}
+		limit := LimitView{Name: audit.Name(&c.Counter), Used: used, Limit: c.Limit, Remaining: max(0, c.Limit-used)}
 		if !c.Key.IsZero() {
-			fence.Key = c.Key.String()
+			limit.Key = c.Key.String()
 		}
-		v.Fences = append(v.Fences, fence)
+		v.Fences = append(v.Fences, limit)
 	}
 	packs, err := s.ListPacks(ctx, id)
 	for _, p := range packs {

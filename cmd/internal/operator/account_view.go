@@ -30,13 +30,13 @@ type AccountView struct {
 	// flushed.
 	CompleteUntil *time.Time      `json:"complete_until"`
 	ServicesOff   []string        `json:"services_off"`
-	Fences        []FenceView     `json:"fences"`
+	Fences        []LimitView     `json:"fences"`
 	Packs         []PackView      `json:"packs"`
 	Keys          []KeyView       `json:"keys"`
 	MoreKeys      int             `json:"more_keys"` // number of keys that are not in Keys
 	Changes       []ChangeView    `json:"changes"`   // newest first
 	Due           []DueChangeView `json:"due"`
-	MeterError    string          `json:"meter_error,omitempty"` // why fences and packs have no usage
+	MeterError    string          `json:"meter_error,omitempty"` // why limits and packs have no usage
 }
 
 // RecordedView is the usage of the current period in PostgreSQL.
@@ -51,8 +51,8 @@ type RecordedView struct {
 	PackUnits plan.Units `json:"pack_units"`
 }
 
-// FenceView is a fence with its usage, including unflushed usage.
-type FenceView struct {
+// LimitView is a limit with its usage, including unflushed usage.
+type LimitView struct {
 	Name      string     `json:"name"`
 	Key       string     `json:"key_id,omitempty"`
 	Used      plan.Units `json:"used"`

@@ -65,39 +65,38 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 		return nil, fmt.Errorf("GEOIP_DATABASE: %w", err)
 	}
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
-	fence := limits.New(b.store, b.meter, hasher, time.Now)
-	f.limits = fence
+	f.limits = limits.New(b.store, b.meter, hasher, time.Now)
 	f.latencies = meter.NewLatencies(b.meter, meter.LatencyOptions{Logger: log})
 	f.relay = relay.New(relay.Options{
-		Pool: b.pool, Limits: fence, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers,
+		Pool: b.pool, Limits: f.limits, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers,
 		Links: links, Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes,
 		Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer, Costs: b.costs,
 	})
 	operations, pages, err := newDoors(cfg, b, routes, service.Options{
-		Limits: fence, Hasher: hasher, Recorder: f.recorder, Links: links, Flows: flows, Logger: log,
+		Limits: f.limits, Hasher: hasher, Recorder: f.recorder, Links: links, Flows: flows, Logger: log,
 		Answers: f.answers, Latencies: f.latencies, Tracer: tracer,
 	})
 	if err != nil {
 		return nil, err
 	}
-	sells, err := newProcessor(cfg, b, fence, hasher, log)
+	sells, err := newProcessor(cfg, b, f.limits, hasher, log)
 	if err != nil {
 		return nil, err
 	}
 	maxMessage := min(cfg.MaxBodyBytes, maxToolBody)
 	agents := mcp.New(mcp.Options{
-		Capabilities: operations, Relay: f.relay, Limits: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		Hosts: cfg.AgentHosts(), MaxBodyBytes: maxMessage, Now: time.Now, Logger: log,
+		Capabilities: operations, Relay: f.relay, Limits: f.limits, Pool: b.pool, Links: links,
+		PublicURL: cfg.PublicURL, Hosts: cfg.AgentHosts(), MaxBodyBytes: maxMessage, Now: time.Now, Logger: log,
 	})
 	var tools []api.AgentTool
 	for _, t := range agents.Tools() {
 		tools = append(tools, api.AgentTool(t))
 	}
 	f.handler = api.Handler(api.Options{
-		Relay: f.relay, Capabilities: operations, Limits: fence, Meter: b.meter, Store: b.store, Pool: b.pool,
+		Relay: f.relay, Capabilities: operations, Limits: f.limits, Meter: b.meter, Store: b.store, Pool: b.pool,
 		Links: links, PublicURL: cfg.PublicURL, MaxBodyBytes: cfg.MaxBodyBytes, MaxMessageBytes: maxMessage,
-		KeepCallDays: cfg.CallRecordsDays,
-		TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Stock: sells, Agents: agents, AgentTools: tools,
+		KeepCallDays: cfg.CallRecordsDays, TrustedProxies: cfg.TrustedProxies,
+		Locator: f.locator, Stock: sells, Agents: agents, AgentTools: tools,
 		Pages: pages, Now: time.Now, Logger: log, Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout),
 		Metrics: b.metrics.Calls, Tracer: tracer,
 	})

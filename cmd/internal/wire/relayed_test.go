@@ -42,7 +42,7 @@ const (
 // one-time allocations over fewer calls. Its rate means little; make bench measures that.
 func BenchmarkRelayedCall(b *testing.B) {
 	r := startRelayed(b, relayedRead)
-	r.send(b, relayedKeys) // load fences and counters, open connections
+	r.send(b, relayedKeys) // load limits and counters, open connections
 	b.ReportAllocs()
 	b.ResetTimer()
 	r.send(b, b.N)

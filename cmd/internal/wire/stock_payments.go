@@ -24,7 +24,7 @@ import (
 // newProcessor returns the processor of payments by stock x402 clients; nil without a facilitator.
 //
 //nolint:gocritic // read once at the start
-func newProcessor(cfg config.Config, b *base, fence *limits.Limits, hasher *account.Hasher,
+func newProcessor(cfg config.Config, b *base, grants *limits.Limits, hasher *account.Hasher,
 	log *slog.Logger,
 ) (*stock.Processor, error) {
 	count := b.metrics.Outcomes("gateway_payments_total",
@@ -41,7 +41,7 @@ func newProcessor(cfg config.Config, b *base, fence *limits.Limits, hasher *acco
 		return nil, err
 	}
 	return stock.New(stock.Options{
-		Record: b.store, Facilitator: asks, Grants: fence, Networks: b.networks, Terms: terms,
+		Record: b.store, Facilitator: asks, Grants: grants, Networks: b.networks, Terms: terms,
 		Token: x402.Token{Name: cfg.X402AssetName, Version: cfg.X402AssetVersion}, Hasher: hasher,
 		Chain: paidChain{node.New(b.pool, chain.Links{})}, Head: headOf(b.pool), Now: time.Now, Random: rand.Reader,
 		Logger: log, OnTaken: func(o stock.Outcome) { count(string(o), 1) },

@@ -19,8 +19,8 @@ func (o *Env) Can(t *testing.T, caller *operation.Caller) advice.WhatICanDo {
 	return Must[advice.WhatICanDo](t)(o.WhatCanIDo.Invoke(o.Ctx, caller, operation.Nothing{}))
 }
 
-// FenceNamed returns the doorways past a limit.
-func FenceNamed(t *testing.T, can *advice.WhatICanDo, name string) advice.FenceDoorways {
+// LimitNamed returns the doorways past a limit.
+func LimitNamed(t *testing.T, can *advice.WhatICanDo, name string) advice.FenceDoorways {
 	t.Helper()
 	at := slices.IndexFunc(can.Doorways, func(f advice.FenceDoorways) bool { return f.Fence == name })
 	if at < 0 {
@@ -30,9 +30,9 @@ func FenceNamed(t *testing.T, can *advice.WhatICanDo, name string) advice.FenceD
 }
 
 // TicketPast returns the doorway of a ticket, which is open past each limit.
-func (*Env) TicketPast(fence string) keys.Doorway {
+func (*Env) TicketPast(limit string) keys.Doorway {
 	return keys.Doorway{
-		Past: fence, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.",
+		Past: limit, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.",
 		At: "https://gateway.example/mcp",
 	}
 }

@@ -69,7 +69,7 @@ func sampleLog() []accounts.AuditLine {
 
 // accountCalls adds the operations of an account: usage, keys, settings and the log.
 func (h *Operations) accountCalls(c *site.Calls) {
-	fences := func() []keys.ServiceFence { return append([]keys.ServiceFence{}, h.Services...) }
+	limits := func() []keys.ServiceFence { return append([]keys.ServiceFence{}, h.Services...) }
 	c.ExploreUsage = reads[usage.ExploreUsageInput](func() usage.ExploredUsage { return h.Explored })
 	c.GetInsights = reads[operation.Nothing](func() advice.UsageInsights { return h.insights })
 	c.ExportUsage = reads[usage.ExploreUsageInput](func() usage.UsageTable {
@@ -82,12 +82,12 @@ func (h *Operations) accountCalls(c *site.Calls) {
 		ID: KeyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", PlaintextToken: Plaintext,
 	})
 	c.ListKeys = reads[keys.ListKeysInput](func() keys.KeyList { return keys.KeyList{Keys: h.Keys} })
-	c.ConfigureKey = mixed(h, func() keys.ConfiguredKey { return keys.ConfiguredKey{Services: fences()} },
+	c.ConfigureKey = mixed(h, func() keys.ConfiguredKey { return keys.ConfiguredKey{Services: limits()} },
 		func(in keys.ConfigureKeyInput) bool { return in == keys.ConfigureKeyInput{ID: in.ID} })
 	c.NameAccount = Record[accounts.NameAccountInput](h, accounts.NamedAccount{Name: "Studio"})
 	c.RevokeKey = Record[keys.RevokeKeyInput](h, keys.RevokedKey{Name: "indexer"})
 	c.ConfigureServices = mixed(h, func() keys.ConfiguredServices {
-		return keys.ConfiguredServices{Services: fences()}
+		return keys.ConfiguredServices{Services: limits()}
 	},
 		func(in keys.ConfigureServicesInput) bool { return in == keys.ConfigureServicesInput{} })
 	c.UpdateAccount = mixed(h, func() accounts.AccountSettings { return h.settings },

@@ -19,7 +19,7 @@ func of(service string, units plan.Units) *meter.Call {
 	return c
 }
 
-func TestFences_SwitchedOffServiceIsRefusedForHitsToo(t *testing.T) {
+func TestLimits_SwitchedOffServiceIsRefusedForHitsToo(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, func(a *account.AccountLimits, k *account.KeyLimits) {
@@ -46,7 +46,7 @@ func TestFences_SwitchedOffServiceIsRefusedForHitsToo(t *testing.T) {
 	})
 }
 
-func TestFences_DataNeedsAPlanThatHasIt(t *testing.T) {
+func TestLimits_DataNeedsAPlanThatHasIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, unlimited, 5000))
@@ -59,8 +59,8 @@ func TestFences_DataNeedsAPlanThatHasIt(t *testing.T) {
 	})
 }
 
-// The customer's own fences take precedence over ours, and each refusal names the others.
-func TestFences_RefuseInTheirOrder(t *testing.T) {
+// The customer's own limits take precedence over ours, and each refusal names the others.
+func TestLimits_RefuseInTheirOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		const used, most = 900, 1000
@@ -175,7 +175,7 @@ func TestSoftCeiling_MissingCounterAdmitsNobodyTooFast(t *testing.T) {
 	})
 }
 
-// The counter of a lifted fence is deleted, so that it never comes back stale.
+// The counter of a lifted limit is deleted, so that it never comes back stale.
 func TestCaps_RestoredOneCountsWhatWasUsedWithoutIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -206,7 +206,7 @@ func TestCaps_RestoredOneCountsWhatWasUsedWithoutIt(t *testing.T) {
 	})
 }
 
-// A projection of a version from before fences and packs has -1 where there is no quota, and is
+// A projection of a version from before limits and packs has -1 where there is no quota, and is
 // loaded again.
 func TestProjection_OfAnOlderProgramIsLoadedAnew(t *testing.T) {
 	t.Parallel()
@@ -223,8 +223,8 @@ func TestProjection_OfAnOlderProgramIsLoadedAnew(t *testing.T) {
 	})
 }
 
-// A plain projection is not searched for further fences; every other one is.
-func TestProjection_IsPlainOnlyWithoutFurtherFences(t *testing.T) {
+// A plain projection is not searched for further limits; every other one is.
+func TestProjection_IsPlainOnlyWithoutFurtherLimits(t *testing.T) {
 	t.Parallel()
 	further := map[string]func(*account.AccountLimits, *account.KeyLimits){
 		"a soft ceiling": func(a *account.AccountLimits, _ *account.KeyLimits) {
@@ -261,8 +261,8 @@ func TestProjection_IsPlainOnlyWithoutFurtherFences(t *testing.T) {
 		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pw", "3")
 		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "off", "c:rpc,")
 		b.mustRefuse(t, c, charge(1), "service_off")
-		for name, fence := range further {
-			c := b.client(t, fence)
+		for name, limit := range further {
+			c := b.client(t, limit)
 			if ofAccount, ofKey := plain(c); ofAccount && ofKey {
 				t.Errorf("both projections are plain with %s", name)
 			}
@@ -270,7 +270,7 @@ func TestProjection_IsPlainOnlyWithoutFurtherFences(t *testing.T) {
 	})
 }
 
-func TestFences_ThatRefuseWithoutACounterWaitForNone(t *testing.T) {
+func TestLimits_ThatRefuseWithoutACounterWaitForNone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, func(a *account.AccountLimits, k *account.KeyLimits) {

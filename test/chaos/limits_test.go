@@ -73,7 +73,7 @@ func revoke(r *rig) {
 
 // deleteProjections repeatedly deletes everything about accounts from Redis except their usage,
 // while usage is not flushed, until their allowances are used up. It covers each counter that a
-// fence has.
+// limit has.
 func deleteProjections(r *rig) {
 	r.t.Helper()
 	var keys []apiKey

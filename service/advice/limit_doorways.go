@@ -20,15 +20,15 @@ type FenceDoorways struct {
 	Ways  map[string]keys.Doorway `json:"doorways" doc:"by name, like wait, bind, adopt, upgrade"`
 }
 
-// fenceDoorways returns the limits of a caller. For a door key these are the limits that came with
+// limitDoorways returns the limits of a caller. For a door key these are the limits that came with
 // it, for others those of the account and the key.
-func (h *handlers) fenceDoorways(s *callerState) []FenceDoorways {
+func (h *handlers) limitDoorways(s *callerState) []FenceDoorways {
 	if s.Key.Door == account.DoorPublic || s.Key.Door == account.DoorWallet {
-		return h.doorKeyFences(s)
+		return h.doorKeyLimits(s)
 	}
 	list := []FenceDoorways{}
 	for i := range s.Budgets {
-		if f, ok := h.budgetFence(s, &s.Budgets[i]); ok {
+		if f, ok := h.budgetLimit(s, &s.Budgets[i]); ok {
 			list = append(list, f)
 		}
 	}
@@ -65,9 +65,9 @@ func (h *handlers) fenceDoorways(s *callerState) []FenceDoorways {
 	return list
 }
 
-// doorKeyFences returns the limits of a door key, each with the doorways of its welcome that lead
+// doorKeyLimits returns the limits of a door key, each with the doorways of its welcome that lead
 // past it.
-func (h *handlers) doorKeyFences(s *callerState) []FenceDoorways {
+func (h *handlers) doorKeyLimits(s *callerState) []FenceDoorways {
 	var code account.ClaimCode
 	if s.Key.Adoptable {
 		code = s.Secret.ClaimCode(h.Hasher)
@@ -110,9 +110,9 @@ func (h *handlers) doorKeyFences(s *callerState) []FenceDoorways {
 	return list
 }
 
-// budgetFence returns the limit behind a budget. It returns false for a pack: using it up refuses
+// budgetLimit returns the limit behind a budget. It returns false for a pack: using it up refuses
 // nothing by itself.
-func (h *handlers) budgetFence(s *callerState, b *usage.Budget) (FenceDoorways, bool) {
+func (h *handlers) budgetLimit(s *callerState, b *usage.Budget) (FenceDoorways, bool) {
 	f := FenceDoorways{
 		Code: b.Code, Ways: map[string]keys.Doorway{}, Limit: b.Limit.Grouped() + " units of the billing period",
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store/accountdb"
 )
 
-func TestFences_SwitchedOffServiceNamesTheSwitchAndItsOwner(t *testing.T) {
+func TestLimits_SwitchedOffServiceNamesTheSwitchAndItsOwner(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t)
 	key := g.Unlimited()
@@ -28,7 +28,7 @@ func TestFences_SwitchedOffServiceNamesTheSwitchAndItsOwner(t *testing.T) {
 		by        string
 		enable    string
 	}{{false, "key", "/keys/" + id.Key.String()}, {true, "account", "/settings"}} {
-		g.Fence(key, apitest.Enabled("gas", "ens"), row.ofAccount)
+		g.Configure(key, apitest.Enabled("gas", "ens"), row.ofAccount)
 		// Calls that the gateway answers itself are hits, and are refused like relayed calls.
 		for _, method := range []string{"eth_call", "eth_chainId"} {
 			data := g.Eth(key, method).Refused(http.StatusForbidden, -32012)
@@ -45,12 +45,12 @@ func TestFences_SwitchedOffServiceNamesTheSwitchAndItsOwner(t *testing.T) {
 	expect.Equal(t, u["ok"].Requests, 1)
 }
 
-func TestFences_CapRefusalNamesItsScopeAndTheOthers(t *testing.T) {
+func TestLimits_CapRefusalNamesItsScopeAndTheOthers(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t)
 	key := g.AccountKey(plan.Pro)
-	g.Fence(key, apitest.RPCCap("3"), true)
-	g.Fence(key, apitest.RPCCap("2"), false)
+	g.Configure(key, apitest.RPCCap("3"), true)
+	g.Configure(key, apitest.RPCCap("2"), false)
 	g.Eth(key, "eth_call").Result()
 	g.Eth(key, "eth_call").Result()
 	a := g.Eth(key, "eth_call")
@@ -62,7 +62,7 @@ func TestFences_CapRefusalNamesItsScopeAndTheOthers(t *testing.T) {
 	g.Eth(key, "eth_call", "X-Route-Tier", "fast").Refused(http.StatusTooManyRequests, -32014)
 	g.Eth(key, "eth_chainId").Result() // a hit is served when everything is used up
 	limit := json.Number("1")
-	g.Fence(key, account.Settings{MonthlyCap: &limit}, false)
+	g.Configure(key, account.Settings{MonthlyCap: &limit}, false)
 	data = g.Eth(key, "eth_call", "X-Route-Tier", "fast").Refused(http.StatusTooManyRequests, -32006)
 	want := []any{
 		map[string]any{"code": -32014.0, "reason": "service_cap", "scope": "key"},
@@ -72,13 +72,13 @@ func TestFences_CapRefusalNamesItsScopeAndTheOthers(t *testing.T) {
 		t.Errorf("data is %v, want also %v", data, want)
 	}
 	limit = "0" // removes the cap
-	g.Fence(key, account.Settings{MonthlyCap: &limit, Caps: &map[string]json.Number{}}, false)
+	g.Configure(key, account.Settings{MonthlyCap: &limit, Caps: &map[string]json.Number{}}, false)
 	g.Eth(key, "eth_call").Result()
 	g.Eth(key, "eth_call").Refused(http.StatusTooManyRequests, -32014)
 }
 
 // A call that draws any unit from a pack has premium supply, whatever the plan.
-func TestFences_CallPaidByAPackHasPremiumSupply(t *testing.T) {
+func TestLimits_CallPaidByAPackHasPremiumSupply(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t, func(o *apitest.Options) { o.Supply, o.Upstreams = plan.Premium, 1 })
 	key := g.AccountKey(plan.Free)
@@ -115,7 +115,7 @@ func TestFences_CallPaidByAPackHasPremiumSupply(t *testing.T) {
 	}
 }
 
-func TestFences_ExhaustedQuotaSaysWhenItResets(t *testing.T) {
+func TestLimits_ExhaustedQuotaSaysWhenItResets(t *testing.T) {
 	t.Parallel()
 	g := apitest.Setup(t)
 	key := g.AccountKey(plan.WalletBound)
