@@ -48,8 +48,8 @@ func (s *oddStripe) SetTax(context.Context, string, bool) error { return s.taxes
 // bought is in force.
 func TestReconcile_ContradictoryPaymentHoldsUpNothingElse(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	b := s.shopper("US")
+	s := openBillingEnv(t)
+	b := s.customer("US")
 	b.buy("first", "pack_s")
 	b.buy("plan", "pro_monthly")
 	odd := &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
@@ -91,8 +91,8 @@ func TestReconcile_ContradictoryPaymentHoldsUpNothingElse(t *testing.T) {
 // entitles the account only to its own plan.
 func TestReconcile_LeavesSubscriptionsMadeByHandAlone(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	b := s.shopper("US")
+	s := openBillingEnv(t)
+	b := s.customer("US")
 	b.buy("plan", "pro_monthly")
 	foreign := subscription.Subscription{
 		ID: "sub_hand", Status: subscription.Active, Price: "price_consulting", StartedAt: time.Now().AddDate(0, -3, 0),
@@ -108,7 +108,7 @@ func TestReconcile_LeavesSubscriptionsMadeByHandAlone(t *testing.T) {
 	expect.Equal(t, known.Plan, plan.Pro)
 	expect.NotEqual(t, known.Subscription, foreign.ID)
 	expect.AtMost(t, odd.undone, 0)
-	own := s.shopper("US")
+	own := s.customer("US")
 	foreign.ID, foreign.Plan = "sub_own", plan.Growth
 	books.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
 		all.Subscriptions = append(all.Subscriptions, foreign)
@@ -121,8 +121,8 @@ func TestReconcile_LeavesSubscriptionsMadeByHandAlone(t *testing.T) {
 // A failure to set the tax does not delay the plan and the packs.
 func TestReconcile_TaxThatCannotBeSetHoldsUpNoPlan(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	b := s.shopper("US")
+	s := openBillingEnv(t)
+	b := s.customer("US")
 	// taxed, though the country wants none
 	b.must(s.server.Pay(b.open("plan", "pro_monthly", true).Session, stripe.Visa))
 	books := s.newBilling(nil)
@@ -140,8 +140,8 @@ func TestReconcile_TaxThatCannotBeSetHoldsUpNoPlan(t *testing.T) {
 // A customer that was deleted at Stripe has no subscription any more.
 func TestReconcile_DeletedCustomerHasNoPlan(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	b := s.shopper("US")
+	s := openBillingEnv(t)
+	b := s.customer("US")
 	b.buy("plan", "pro_monthly")
 	books := s.newBilling(nil)
 	if known, err := books.Reconcile(s.ctx, b.id); err != nil || known.Plan != plan.Pro {
@@ -167,10 +167,10 @@ func TestReconcile_DeletedCustomerHasNoPlan(t *testing.T) {
 // to it then counts, and packs are granted.
 func TestReconcile_EndsSubscriptionWhosePriceWasReplacedDespiteCrashes(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openBillingEnv(t)
 	steps := 1
 	for at := 0; at <= steps; at++ { // 0 does not die, and counts the steps
-		b := s.shopper("US")
+		b := s.customer("US")
 		b.buy("plan", "pro_monthly")
 		b.reconciles(nil, plan.Pro, "")
 		swap := func(all *subscription.Snapshot) {
@@ -206,7 +206,7 @@ func TestReconcile_EndsSubscriptionWhosePriceWasReplacedDespiteCrashes(t *testin
 	if steps < 6 {
 		t.Errorf("only %d steps", steps)
 	}
-	b := s.shopper("US")
+	b := s.customer("US")
 	b.buy("plan", "pro_monthly")
 	b.reconciles(nil, plan.Pro, "")
 	b.buy("pack", "pack_s")
@@ -230,8 +230,8 @@ func TestReconcile_EndsSubscriptionWhosePriceWasReplacedDespiteCrashes(t *testin
 // when its price is corrected: its owner may have paid for months.
 func TestReconcile_ShowsAFormerSubscriptionAndDoesNotRefundIt(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	b := s.shopper("US")
+	s := openBillingEnv(t)
+	b := s.customer("US")
 	b.buy("plan", "pro_monthly")
 	b.reconciles(nil, plan.Pro, "")
 	first, err := s.store.LastSubscription(s.ctx, b.id)
@@ -281,7 +281,7 @@ func TestReconcile_ShowsAFormerSubscriptionAndDoesNotRefundIt(t *testing.T) {
 }
 
 // reconciles verifies the plan in force, and that nothing was reversed at Stripe.
-func (b *shopper) reconciles(tell func(*subscription.Snapshot), want, odd string) {
+func (b *customer) reconciles(tell func(*subscription.Snapshot), want, odd string) {
 	b.t.Helper()
 	if tell == nil {
 		tell = func(*subscription.Snapshot) {}

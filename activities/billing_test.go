@@ -29,8 +29,8 @@ import (
 	"github.com/chainaccess/gateway/store/billingdb"
 )
 
-// shop is the sandbox's Stripe with a real database and a real meter.
-type shop struct {
+// billingEnv is the sandbox's Stripe with a real database and a real meter.
+type billingEnv struct {
 	t      *testing.T
 	ctx    context.Context //nolint:containedctx // a test's own
 	server *stripe.Server
@@ -40,11 +40,11 @@ type shop struct {
 	looked []account.ID // accounts whose flows were signalled
 }
 
-func openShop(t *testing.T) *shop {
+func openBillingEnv(t *testing.T) *billingEnv {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
-	s := &shop{t: t, ctx: ctx}
+	s := &billingEnv{t: t, ctx: ctx}
 	var err error
 	s.server, err = stripe.New(stripe.Options{Clock: time.Now, Seed: 1})
 	s.must(err)
@@ -64,7 +64,7 @@ func openShop(t *testing.T) *shop {
 	return s
 }
 
-func (s *shop) must(err error) {
+func (s *billingEnv) must(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
@@ -72,7 +72,7 @@ func (s *shop) must(err error) {
 }
 
 // newBilling returns a Billing that dies where d says; nil for nowhere.
-func (s *shop) newBilling(d *dying) *activities.Billing {
+func (s *billingEnv) newBilling(d *dying) *activities.Billing {
 	b := &activities.Billing{
 		Stripe: s.way, Record: s.store, Limits: s.limits, Mails: untold{}, Now: time.Now,
 		Logger: slog.New(slog.DiscardHandler),
@@ -91,17 +91,17 @@ type untold struct{}
 
 func (untold) ChargeFailed(context.Context, activities.FailedCharge) error { return nil }
 
-// shopper is an account that buys.
-type shopper struct {
-	*shop
+// customer is an account that buys.
+type customer struct {
+	*billingEnv
 	id       account.ID
 	customer string
 	checkout map[string]billingdb.CheckoutID // by the name that the test gave it
 }
 
-func (s *shop) shopper(country string) *shopper {
+func (s *billingEnv) customer(country string) *customer {
 	s.t.Helper()
-	b := &shopper{shop: s, id: account.NewID(), checkout: map[string]billingdb.CheckoutID{}}
+	b := &customer{billingEnv: s, id: account.NewID(), checkout: map[string]billingdb.CheckoutID{}}
 	_, err := s.store.CreateAccount(s.ctx, accountdb.NewAccount{ID: b.id, Kind: accountdb.KindOwner, Plan: plan.Free})
 	s.must(err)
 	customer, err := s.way.EnsureCustomer(s.ctx, b.id, "buyer@a.example", country)
@@ -113,7 +113,7 @@ func (s *shop) shopper(country string) *shopper {
 }
 
 // open opens a checkout of an item under a name of the test's own.
-func (b *shopper) open(name, key string, vat bool) activities.CheckoutRef {
+func (b *customer) open(name, key string, vat bool) activities.CheckoutRef {
 	b.t.Helper()
 	item, _ := plan.FindItem(key)
 	now := time.Now()
@@ -131,19 +131,19 @@ func (b *shopper) open(name, key string, vat bool) activities.CheckoutRef {
 	return activities.CheckoutRef{Session: session, Checkout: c.ID.String(), Account: b.id}
 }
 
-func (b *shopper) buy(name, key string) {
+func (b *customer) buy(name, key string) {
 	b.t.Helper()
 	b.must(b.server.Pay(b.open(name, key, true).Session, stripe.Visa))
 }
 
-func (b *shopper) snapshot() subscription.Snapshot {
+func (b *customer) snapshot() subscription.Snapshot {
 	b.t.Helper()
 	s, err := b.way.Snapshot(b.ctx, b.customer)
 	b.must(err)
 	return s
 }
 
-func (b *shopper) states() map[string]billingdb.CheckoutState {
+func (b *customer) states() map[string]billingdb.CheckoutState {
 	b.t.Helper()
 	all := map[string]billingdb.CheckoutState{}
 	for name, id := range b.checkout {
@@ -250,12 +250,12 @@ func (f dyingLimits) VoidPack(ctx context.Context, origin, reason string,
 // of the other, and each pack once.
 func TestReconcile_CrashLeavesNothingUndoneOrDoneTwice(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openBillingEnv(t)
 	steps := 1
 	for at := 0; at <= steps; at++ { // 0 does not die, and counts the steps
 		for _, after := range []bool{false, true} {
 			d := &dying{at: at, after: after}
-			b := s.shopper("DE")
+			b := s.customer("DE")
 			b.buy("first", "pro_monthly")
 			b.buy("second", "scale_monthly")
 			b.buy("kept", "pack_s")
@@ -283,7 +283,7 @@ func TestReconcile_CrashLeavesNothingUndoneOrDoneTwice(t *testing.T) {
 }
 
 // settled reconciles twice more and verifies that what was bought is in force once.
-func (b *shopper) settled(at int, after bool, returned billingdb.CheckoutState, packs, void int) {
+func (b *customer) settled(at int, after bool, returned billingdb.CheckoutState, packs, void int) {
 	b.t.Helper()
 	var kept string // either is the older one: both were paid in the same second
 	for range 2 {
@@ -345,8 +345,8 @@ func (b *shopper) settled(at int, after bool, returned billingdb.CheckoutState, 
 
 func TestVAT_FollowsTheCustomersCountry(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	b := s.shopper("US")
+	s := openBillingEnv(t)
+	b := s.customer("US")
 	s.must(s.server.Pay(b.open("plan", "pro_monthly", false).Session, stripe.Visa))
 	taxed := func(want bool) {
 		t.Helper()
@@ -371,8 +371,8 @@ func TestVAT_FollowsTheCustomersCountry(t *testing.T) {
 
 func TestCheckout_IsFollowedUntilTheAccountHasWhatItBought(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	b := s.shopper("DE")
+	s := openBillingEnv(t)
+	b := s.customer("DE")
 	ref := b.open("plan", "builder", true)
 	follow := func(want string) {
 		t.Helper()
@@ -405,8 +405,8 @@ func TestCheckout_IsFollowedUntilTheAccountHasWhatItBought(t *testing.T) {
 
 func TestBilling_GuessesNothingWithoutStripe(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
-	b := s.shopper("DE")
+	s := openBillingEnv(t)
+	b := s.customer("DE")
 	ref := b.open("plan", "pro_monthly", true)
 	s.must(s.server.Pay(ref.Session, stripe.Visa))
 	kind := func(err error) string {

@@ -18,8 +18,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// shop is a fake Stripe with everything on sale, its client, and a customer.
-type shop struct {
+// stripeEnv is a fake Stripe with everything on sale, its client, and a customer.
+type stripeEnv struct {
 	*stripe.Server
 	*billing.Stripe
 
@@ -29,13 +29,13 @@ type shop struct {
 	url      string
 }
 
-func openShop(t *testing.T) *shop {
+func openStripeEnv(t *testing.T) *stripeEnv {
 	t.Helper()
 	server, err := stripe.New(stripe.Options{Start: noon, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shop{Server: server, owner: account.NewID(), before: func(*http.Request) {}}
+	s := &stripeEnv{Server: server, owner: account.NewID(), before: func(*http.Request) {}}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.before(r)
 		server.ServeHTTP(w, r)
@@ -56,7 +56,7 @@ func openShop(t *testing.T) *shop {
 }
 
 // sell subscribes the customer to a plan.
-func (s *shop) sell(t *testing.T, customer, key string) {
+func (s *stripeEnv) sell(t *testing.T, customer, key string) {
 	t.Helper()
 	session, _, err := s.OpenCheckout(t.Context(), &billing.Checkout{
 		ID: "c-" + customer, Account: s.owner, Customer: customer, Item: itemOf(t, key), VAT: true,
@@ -81,7 +81,7 @@ func itemOf(t *testing.T, key string) plan.Item {
 }
 
 // delete deletes a customer, as in Stripe's dashboard.
-func (s *shop) delete(t *testing.T, id string) {
+func (s *stripeEnv) delete(t *testing.T, id string) {
 	t.Helper()
 	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend,
 		&stripego.BackendConfig{
@@ -92,7 +92,7 @@ func (s *shop) delete(t *testing.T, id string) {
 	}
 }
 
-func (s *shop) read(t *testing.T, customer string) subscription.Snapshot {
+func (s *stripeEnv) read(t *testing.T, customer string) subscription.Snapshot {
 	t.Helper()
 	snapshot, err := s.Snapshot(t.Context(), customer)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *shop) read(t *testing.T, customer string) subscription.Snapshot {
 
 func TestCustomer_DeletedOneIsReportedAndReplaced(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStripeEnv(t)
 	s.sell(t, s.customer, "pro_monthly")
 	if gone, err := s.CustomerDeleted(t.Context(), s.customer); gone || err != nil {
 		t.Errorf("deleted before it was: %t, %v", gone, err)
@@ -146,7 +146,7 @@ func TestSubscription_DowngradeInTheSecondOfARenewalKeepsWhatWasPaid(t *testing.
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t)
+			s := openStripeEnv(t)
 			s.sell(t, s.customer, "scale_monthly")
 			sub := s.read(t, s.customer).Subscriptions[0]
 			s.before = func(r *http.Request) {
@@ -175,7 +175,7 @@ func TestSubscription_DowngradeInTheSecondOfARenewalKeepsWhatWasPaid(t *testing.
 // An invoice whose charges failed may be paid by hand long after.
 func TestInvoice_IsReadForMoreThanAYear(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openStripeEnv(t)
 	s.sell(t, s.customer, "builder")
 	first := s.read(t, s.customer).Invoices[0]
 	s.Advance(noon.AddDate(0, 13, 0))

@@ -72,8 +72,8 @@ func carry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	house := notify.Site{Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example"}
-	mails, err := outbox.New(s, house, pepper, time.Now)
+	site := notify.Site{Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example"}
+	mails, err := outbox.New(s, site, pepper, time.Now)
 	if err != nil {
 		return err
 	}

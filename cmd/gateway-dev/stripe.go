@@ -24,8 +24,8 @@ const (
 	stripeHeaderTimeout = 10 * time.Second
 )
 
-// till is the running sandbox Stripe. It has an address of its own, as the real one has.
-type till struct {
+// stripeServer is the running sandbox Stripe. It has an address of its own, as the real one has.
+type stripeServer struct {
 	URL    string
 	server *http.Server
 	stop   context.CancelFunc
@@ -34,7 +34,7 @@ type till struct {
 
 // takeCards runs the sandbox's Stripe, creates there what the gateway sells, and writes its address
 // and secrets into cfg. Purchases are stored in data.
-func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.Logger) (*till, error) {
+func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.Logger) (*stripeServer, error) {
 	sells, err := stripe.New(stripe.Options{
 		//nolint:gosec // a clock after 1970
 		Clock: time.Now, WebhookURL: cfg.PublicURL + webhookPath, Seed: uint64(time.Now().UnixNano()),
@@ -48,7 +48,7 @@ func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.L
 		return nil, fmt.Errorf("the sandbox's Stripe: %w", err)
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	t := &till{
+	t := &stripeServer{
 		URL: "http://" + listener.Addr().String(), stop: stop,
 		server: &http.Server{
 			Handler: sells, ReadHeaderTimeout: stripeHeaderTimeout,
@@ -70,7 +70,7 @@ func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.L
 }
 
 // furnish creates products and prices, as `gateway ops billing setup` does at the real Stripe.
-func (t *till) furnish(ctx context.Context) error {
+func (t *stripeServer) furnish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stripeSetUpTimeout)
 	defer cancel()
 	way, err := billing.New(billing.Options{SecretKey: stripe.DefaultSecretKey, APIURL: t.URL, Now: time.Now})
@@ -86,7 +86,7 @@ func (t *till) furnish(ctx context.Context) error {
 }
 
 // Close stops the server and its webhooks, and waits for them.
-func (t *till) Close() error {
+func (t *stripeServer) Close() error {
 	t.stop()
 	err := t.server.Close()
 	t.work.Wait()

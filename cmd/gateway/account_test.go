@@ -17,7 +17,7 @@ import (
 )
 
 // change runs a change that must be in force and returns what it printed about the account.
-func (b *books) change(t *testing.T, c *customer, args ...string) string {
+func (b *accountsEnv) change(t *testing.T, c *customer, args ...string) string {
 	t.Helper()
 	all := append([]string{"ops", "account", args[0], c.account.String()}, args[1:]...)
 	exit, out, errs := run(t, b.env, append(all, "--reason", "ticket 17")...)
@@ -30,7 +30,7 @@ func (b *books) change(t *testing.T, c *customer, args ...string) string {
 }
 
 // refusal returns the limit that refuses a call; empty when it is admitted.
-func (b *books) refusal(t *testing.T, c *customer, units plan.Units) string {
+func (b *accountsEnv) refusal(t *testing.T, c *customer, units plan.Units) string {
 	t.Helper()
 	_, a := b.call(t, c, &meter.Call{Units: units})
 	return a.Refused
@@ -38,7 +38,7 @@ func (b *books) refusal(t *testing.T, c *customer, units plan.Units) string {
 
 func TestAccountCommand_ChangesHoldAtOnceAndAreLogged(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	c := b.customer(t)
 	for _, step := range []struct {
 		args    []string
@@ -114,7 +114,7 @@ func TestAccountCommand_ChangesHoldAtOnceAndAreLogged(t *testing.T) {
 
 func TestAccountCommand_ShowsAllLimits(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	c := b.customer(t)
 	b.call(t, c, &meter.Call{Units: plan.Unit}) // not flushed
 	if _, err := b.db.Exec(b.ctx,
@@ -183,13 +183,13 @@ func TestAccountCommand_ShowsAllLimits(t *testing.T) {
 
 func TestAccountCommand_ChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
 	t.Parallel()
-	for name, away := range map[string]func(t *testing.T, b *books) (back func()){
-		"stopped": func(t *testing.T, b *books) func() {
+	for name, away := range map[string]func(t *testing.T, b *accountsEnv) (back func()){
+		"stopped": func(t *testing.T, b *accountsEnv) func() {
 			t.Helper()
 			b.redis.Stop(t)
 			return func() { b.redis.Start(t) }
 		},
-		"silent": func(t *testing.T, b *books) func() {
+		"silent": func(t *testing.T, b *accountsEnv) func() {
 			t.Helper()
 			b.redis.Pause(t)
 			return func() { b.redis.Resume(t) }
@@ -197,7 +197,7 @@ func TestAccountCommand_ChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testin
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setUpBooks(t)
+			b := openAccountsEnv(t)
 			c := b.customer(t)
 			back := away(t, b)
 			exit, out, errs := run(t, b.env, "ops", "account", "suspend", c.account.String(), "--reason", "abuse")
@@ -231,7 +231,7 @@ func TestAccountCommand_ChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testin
 
 func TestAccountCommand_ImpossibleChangeIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	c, other := b.customer(t), b.customer(t)
 	if _, err := b.db.Exec(b.ctx, "UPDATE accounts SET kind = 'owner' WHERE id = $1", other.account.UUID); err != nil {
 		t.Fatal(err)

@@ -24,8 +24,8 @@ import (
 	"github.com/chainaccess/gateway/store/accountdb"
 )
 
-// books is a database and a meter with accounts, for commands that read accounts.
-type books struct {
+// accountsEnv is a database and a meter with accounts, for commands that read accounts.
+type accountsEnv struct {
 	ctx    context.Context //nolint:containedctx // a test's own
 	env    map[string]string
 	redis  *testkit.RedisServer
@@ -36,12 +36,12 @@ type books struct {
 	db     *pgx.Conn
 }
 
-func setUpBooks(t *testing.T) *books {
+func openAccountsEnv(t *testing.T) *accountsEnv {
 	t.Helper()
 	testkit.RoomIn(t, time.Hour, 2*time.Minute)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
-	b := &books{ctx: ctx, redis: testkit.Redis(t)}
+	b := &accountsEnv{ctx: ctx, redis: testkit.Redis(t)}
 	b.env = map[string]string{"DATABASE_URL": testkit.Postgres(t), "REDIS_URL": b.redis.URL}
 	var err error
 	if b.store, err = store.Open(ctx, b.env["DATABASE_URL"]); err != nil {
@@ -73,7 +73,7 @@ type customer struct {
 
 // customer creates an account with 5 units a period and a pack of 100. It uses 6 units of RPC, one
 // of them from the pack.
-func (b *books) customer(t *testing.T) *customer {
+func (b *accountsEnv) customer(t *testing.T) *customer {
 	t.Helper()
 	c := &customer{account: account.NewID(), key: account.NewKeyID(), pack: account.NewPackID()}
 	c.tag = fmt.Sprintf("{u%04d}:", account.Shard(c.account))
@@ -118,7 +118,7 @@ func (b *books) customer(t *testing.T) *customer {
 
 // use makes calls and flushes them. The third is split over plan and pack, the fourth is refunded,
 // the fifth exceeds all limits.
-func (b *books) use(t *testing.T, c *customer) {
+func (b *accountsEnv) use(t *testing.T, c *customer) {
 	t.Helper()
 	for i, call := range []meter.Call{
 		{Units: 2 * plan.Unit},
@@ -145,7 +145,7 @@ func (b *books) use(t *testing.T, c *customer) {
 	b.flushAll(t)
 }
 
-func (b *books) call(t *testing.T, c *customer, call *meter.Call) (*meter.Subject, meter.Admission) {
+func (b *accountsEnv) call(t *testing.T, c *customer, call *meter.Call) (*meter.Subject, meter.Admission) {
 	t.Helper()
 	s := meter.NewSubject(account.Identity{
 		Key: c.key, Account: c.account, Door: account.DoorPublic, Plan: plan.Enterprise,
@@ -159,7 +159,7 @@ func (b *books) call(t *testing.T, c *customer, call *meter.Call) (*meter.Subjec
 	return s, a
 }
 
-func (b *books) flushAll(t *testing.T) {
+func (b *accountsEnv) flushAll(t *testing.T) {
 	t.Helper()
 	f := flush.New(b.meter, b.store, flush.FromStore(b.store), flush.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err := f.FlushAll(b.ctx); err != nil {
@@ -168,8 +168,8 @@ func (b *books) flushAll(t *testing.T) {
 }
 
 // sql returns a corruption in PostgreSQL; $1 is the account.
-func sql(statement string) func(*testing.T, *books, *customer) {
-	return func(t *testing.T, b *books, c *customer) {
+func sql(statement string) func(*testing.T, *accountsEnv, *customer) {
+	return func(t *testing.T, b *accountsEnv, c *customer) {
 		t.Helper()
 		if done, err := b.db.Exec(b.ctx, statement, c.account.UUID); err != nil || done.RowsAffected() == 0 {
 			t.Fatalf("%s: %v rows, %v", statement, done.RowsAffected(), err)
@@ -178,8 +178,8 @@ func sql(statement string) func(*testing.T, *books, *customer) {
 }
 
 // count returns a corruption of an existing counter in Redis; %p is the period.
-func count(name, field string, thousandths int64) func(*testing.T, *books, *customer) {
-	return func(t *testing.T, b *books, c *customer) {
+func count(name, field string, thousandths int64) func(*testing.T, *accountsEnv, *customer) {
+	return func(t *testing.T, b *accountsEnv, c *customer) {
 		t.Helper()
 		put := strings.NewReplacer("%a", c.account.String(), "%k", c.key.String(), "%p", c.period, "%P",
 			c.pack.String(), "%d", fmt.Sprint(time.Now().Unix()/86400))
@@ -202,9 +202,9 @@ func count(name, field string, thousandths int64) func(*testing.T, *books, *cust
 // the difference.
 func TestAuditCommand_NamesTheCorruptFigure(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	cases := []struct {
-		spoil func(*testing.T, *books, *customer)
+		spoil func(*testing.T, *accountsEnv, *customer)
 		want  string // after account and period
 	}{
 		{
@@ -359,7 +359,7 @@ func TestAuditCommand_NamesTheCorruptFigure(t *testing.T) {
 
 func TestAuditCommand_BalancesWithoutRecordsOrCalls(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	c := b.customer(t)
 	for _, kind := range []string{"ap", "kp", "day", "pk"} {
 		for _, name := range b.rdb.Keys(b.ctx, "{u*}:"+kind+":*").Val() {
@@ -431,7 +431,7 @@ func TestAuditCommand_BalancesWithoutRecordsOrCalls(t *testing.T) {
 
 func TestAuditCommand_ThatCannotRunIsExitCode2(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	b.customer(t)
 	away := environment(t)
 	without := func(name, value string) map[string]string {

@@ -29,7 +29,7 @@ import (
 )
 
 // bought is a customer on Pro with a pack, two invoices and an open checkout.
-func (b *books) bought(t *testing.T) (account.ID, subscription.Snapshot) {
+func (b *accountsEnv) bought(t *testing.T) (account.ID, subscription.Snapshot) {
 	t.Helper()
 	id, now := account.NewID(), time.Now().UTC().Truncate(time.Second)
 	must := func(err error) {
@@ -88,7 +88,7 @@ func (nobody) ChargeFailed(context.Context, activities.FailedCharge) error { ret
 
 func TestBillingCommand_ReconcileMatchesStripeAndShowTellsIt(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	server := testkit.Temporal(t)
 	b.env["TEMPORAL_ADDRESS"], b.env["TEMPORAL_NAMESPACE"] = server.Address, server.Namespace
 	id, snapshot := b.bought(t)
@@ -132,7 +132,7 @@ func TestBillingCommand_ReconcileMatchesStripeAndShowTellsIt(t *testing.T) {
 
 func TestBillingCommand_SaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	for _, c := range []struct {
 		args []string
 		says string

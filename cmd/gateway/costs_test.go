@@ -11,7 +11,7 @@ import (
 
 func TestCostsCommand_ShowsRevenueCostAndMargin(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	c := b.customer(t)
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	err := b.store.AddCosts(b.ctx, price.Batch{

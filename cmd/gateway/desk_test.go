@@ -18,9 +18,9 @@ import (
 )
 
 // setUpDesk returns books that are configured to queue mails.
-func setUpDesk(t *testing.T) *books {
+func setUpDesk(t *testing.T) *accountsEnv {
 	t.Helper()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	delete(b.env, "REDIS_URL")
 	b.env["KEY_PEPPER"], b.env["PUBLIC_URL"], b.env["CONTACT"] = strings.Repeat("pepper", 8), "https://gateway.example",
 		"support@gateway.example"
@@ -28,7 +28,7 @@ func setUpDesk(t *testing.T) *books {
 }
 
 // person creates a user with an account of their own.
-func (b *books) person(t *testing.T, address string) (account.UserID, account.ID) {
+func (b *accountsEnv) person(t *testing.T, address string) (account.UserID, account.ID) {
 	t.Helper()
 	user, of := uuid.Must(uuid.NewV7()), account.NewID()
 	if _, err := b.store.CreateAccount(b.ctx, accountdb.NewAccount{
@@ -49,7 +49,7 @@ func (b *books) person(t *testing.T, address string) (account.UserID, account.ID
 	return account.UserID{UUID: user}, of
 }
 
-func (b *books) file(t *testing.T, of account.ID, user account.UserID, subject, message string) ticket.Number {
+func (b *accountsEnv) file(t *testing.T, of account.ID, user account.UserID, subject, message string) ticket.Number {
 	t.Helper()
 	made, _, err := b.store.CreateTicket(b.ctx, supportdb.NewTicket{
 		Writer: supportdb.Writer{Account: of, User: user, Channel: "console"}, Subject: subject, Message: message,
@@ -62,7 +62,7 @@ func (b *books) file(t *testing.T, of account.ID, user account.UserID, subject, 
 }
 
 // ops runs a command that succeeds.
-func (b *books) ops(t *testing.T, args ...string) string {
+func (b *accountsEnv) ops(t *testing.T, args ...string) string {
 	t.Helper()
 	exit, out, errs := run(t, b.env, append([]string{"ops"}, args...)...)
 	if exit != 0 || errs != "" {
@@ -72,7 +72,7 @@ func (b *books) ops(t *testing.T, args ...string) string {
 }
 
 // refusesTo runs a command that fails and returns its error output.
-func (b *books) refusesTo(t *testing.T, args ...string) string {
+func (b *accountsEnv) refusesTo(t *testing.T, args ...string) string {
 	t.Helper()
 	exit, out, errs := run(t, b.env, append([]string{"ops"}, args...)...)
 	if exit == 0 || out != "" {
@@ -81,7 +81,7 @@ func (b *books) refusesTo(t *testing.T, args ...string) string {
 	return errs
 }
 
-func (b *books) mails(t *testing.T) map[string]int {
+func (b *accountsEnv) mails(t *testing.T) map[string]int {
 	t.Helper()
 	waiting, err := b.store.CountWaitingMails(b.ctx)
 	if err != nil {

@@ -34,14 +34,14 @@ func foundPaid(amount plan.Atomic) *x402.Finding {
 	}
 }
 
-func (b *books) note(t *testing.T, id x402.ID, stage x402.Stage, reason, words string, found *x402.Finding) {
+func (b *accountsEnv) note(t *testing.T, id x402.ID, stage x402.Stage, reason, words string, found *x402.Finding) {
 	t.Helper()
 	if _, err := b.store.NoteSettlement(b.ctx, id, stage, reason, words, found); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (b *books) grant(t *testing.T, id x402.ID, amount plan.Atomic, country string) {
+func (b *accountsEnv) grant(t *testing.T, id x402.ID, amount plan.Atomic, country string) {
 	t.Helper()
 	tier, _ := plan.FindPerCallTier(plan.Balanced)
 	deal, _ := x402.Price(amount, tier, country)
@@ -63,7 +63,7 @@ func (b *books) grant(t *testing.T, id x402.ID, amount plan.Atomic, country stri
 }
 
 // settlements runs a command that succeeds.
-func (b *books) settlements(t *testing.T, args ...string) string {
+func (b *accountsEnv) settlements(t *testing.T, args ...string) string {
 	t.Helper()
 	exit, out, errs := run(t, b.env, append([]string{"ops", "settlements"}, args...)...)
 	if exit != 0 || errs != "" {
@@ -74,7 +74,7 @@ func (b *books) settlements(t *testing.T, args ...string) string {
 
 func TestSettlementsCommand_ListsByStage(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	delete(b.env, "REDIS_URL")
 	stuck, payable, granted := paidBy(1, 0x11), paidBy(2, 0x22), paidBy(3, 0x33)
 	if out := b.settlements(t, "list"); !strings.Contains(out, "\nnone") {
@@ -121,7 +121,7 @@ func TestSettlementsCommand_ListsByStage(t *testing.T) {
 
 func TestSettlementsCommand_ShowTellsTheHistoryInWords(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	delete(b.env, "REDIS_URL")
 	id, other := paidBy(1, 0x11), paidBy(1, 0x22)
 	b.note(t, id, x402.StageStuck, "contradiction", "Upstreams tell different things.", nil)
@@ -145,7 +145,7 @@ func TestSettlementsCommand_ShowTellsTheHistoryInWords(t *testing.T) {
 
 func TestSettlementsCommand_RetrySignalsTheFlowOrStartsIt(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	server := testkit.Temporal(t)
 	b.env["TEMPORAL_ADDRESS"], b.env["TEMPORAL_NAMESPACE"] = server.Address, server.Namespace
 	id := paidBy(1, 0x11)
@@ -181,7 +181,7 @@ func TestSettlementsCommand_RetrySignalsTheFlowOrStartsIt(t *testing.T) {
 
 func TestSettlementsCommand_RefundNoteSaysWhatToSendAndIsRecordedOnce(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	delete(b.env, "REDIS_URL")
 	id := paidBy(1, 0x11)
 	b.grant(t, id, 108_000, "US")
@@ -241,7 +241,7 @@ func TestSettlementsCommand_UnusedPartIsRoundedDown(t *testing.T) {
 
 func TestSettlementsCommand_NamesWhatIsNotUnderstood(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	delete(b.env, "REDIS_URL")
 	hash := paidBy(9, 1).Tx.String()
 	b.note(t, paidBy(8, 1), x402.StageStuck, "no_upstream", "No upstream answers.", nil)

@@ -11,7 +11,7 @@ import (
 )
 
 // january returns an account with usage in January 2026, flushed up to an instant.
-func (b *books) january(t *testing.T, until string) account.ID {
+func (b *accountsEnv) january(t *testing.T, until string) account.ID {
 	t.Helper()
 	id := account.NewID()
 	if _, err := b.store.CreateAccount(b.ctx, accountdb.NewAccount{
@@ -41,7 +41,7 @@ func (b *books) january(t *testing.T, until string) account.ID {
 
 func TestStatementsCommand_ClosesOnceUsageIsRecorded(t *testing.T) {
 	t.Parallel()
-	b := setUpBooks(t)
+	b := openAccountsEnv(t)
 	id := b.january(t, "2026-02-01T00:04:00Z").String()
 	env := map[string]string{"DATABASE_URL": b.env["DATABASE_URL"]} // nothing else is needed
 	ops := func(want int, args ...string) string {
@@ -132,7 +132,7 @@ func TestStatementsCommand_AuditsStatementsAgainstUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setUpBooks(t)
+			b := openAccountsEnv(t)
 			id := b.january(t, "2026-03-01T00:00:00Z")
 			if exit, out, errs := run(t, b.env, "ops", "statements", "close", "--all"); exit != 0 ||
 				!strings.Contains(out, "1 statement closed") {

@@ -14,7 +14,7 @@ import (
 )
 
 // leave leaves n authorizations whose process died while settling.
-func (b *till) leave(n int) []*x402.Payload {
+func (b *env) leave(n int) []*x402.Payload {
 	b.t.Helper()
 	left := make([]*x402.Payload, n)
 	for i := range left {

@@ -98,7 +98,7 @@ func (l *ledger) watch(_ context.Context, id x402.ID) error {
 
 // openPayment returns a payment whose settlement got no response, and a Resolver over a chain whose
 // head is that of the reservation.
-func openPayment(t *testing.T) (*till, *x402.Payload, *ledger, *stock.Resolver) {
+func openPayment(t *testing.T) (*env, *x402.Payload, *ledger, *stock.Resolver) {
 	t.Helper()
 	l := &ledger{head: 1000, final: 900, genesis: time.Now().Add(-2000 * time.Second)}
 	b := setup(t)
@@ -118,7 +118,7 @@ func (d due) ClaimAuthorizations(ctx context.Context, _ time.Duration, limit int
 	return d.Store.ClaimAuthorizations(ctx, 0, limit)
 }
 
-func (b *till) sweep(s *stock.Resolver) {
+func (b *env) sweep(s *stock.Resolver) {
 	b.t.Helper()
 	b.must(s.ResolveDue(b.t.Context()))
 }
@@ -286,7 +286,7 @@ func (h hasty) EndSettling(ctx context.Context, of paymentdb.Attempt, state paym
 func TestResolver_LeavesAPaymentThatIsBeingGranted(t *testing.T) {
 	t.Parallel()
 	l := &ledger{}
-	var b *till
+	var b *env
 	b = setup(t, func(o *stock.Options) {
 		o.Grants = granting{o.Grants, func() {
 			b.sweep(stock.NewResolver(stock.ResolverOptions{

@@ -41,8 +41,8 @@ var (
 	paidIn  = x402.TxHash{0xab}
 )
 
-// till is a Processor over real servers and a scripted facilitator.
-type till struct {
+// env is a Processor over real servers and a scripted facilitator.
+type env struct {
 	*stock.Processor
 
 	t      *testing.T
@@ -108,9 +108,9 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func setup(t *testing.T, change ...func(*stock.Options)) *till {
+func setup(t *testing.T, change ...func(*stock.Options)) *env {
 	t.Helper()
-	b := &till{t: t, desk: newDesk(t)}
+	b := &env{t: t, desk: newDesk(t)}
 	var err error
 	b.store, err = store.Open(t.Context(), testkit.Postgres(t))
 	b.must(err)
@@ -143,20 +143,20 @@ func setup(t *testing.T, change ...func(*stock.Options)) *till {
 	return b
 }
 
-func (b *till) must(err error) {
+func (b *env) must(err error) {
 	b.t.Helper()
 	if err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *till) quote() *x402.Quote {
+func (b *env) quote() *x402.Quote {
 	q := b.Quote("", "", "https://gateway.example/x402/rpc/base_mainnet")
 	return &q
 }
 
 // sign returns a payment for the first offer, with a new nonce.
-func (b *till) sign(q *x402.Quote) *x402.Payload {
+func (b *env) sign(q *x402.Quote) *x402.Payload {
 	b.t.Helper()
 	b.nonce++
 	p := &x402.Payload{Version: x402.Version1, Offer: q.Offers[0], Authorization: x402.Authorization{
@@ -170,7 +170,7 @@ func (b *till) sign(q *x402.Quote) *x402.Payload {
 	return p
 }
 
-func (b *till) pay(p *x402.Payload) (stock.Sale, *fault.Error) {
+func (b *env) pay(p *x402.Payload) (stock.Sale, *fault.Error) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), testTimeout)
 	defer cancel()
@@ -178,7 +178,7 @@ func (b *till) pay(p *x402.Payload) (stock.Sale, *fault.Error) {
 }
 
 // state returns the recorded state of a payment's authorization, or "" if there is none.
-func (b *till) state(p *x402.Payload) string {
+func (b *env) state(p *x402.Payload) string {
 	b.t.Helper()
 	a, err := b.store.FindAuthorization(b.t.Context(), idOf(b.Terms, p))
 	if err != nil {
@@ -192,7 +192,7 @@ func idOf(t x402.Terms, p *x402.Payload) paymentdb.AuthorizationID {
 }
 
 // works checks that a sale's credential is valid and has the units of one payment.
-func (b *till) works(s stock.Sale) {
+func (b *env) works(s stock.Sale) {
 	b.t.Helper()
 	subject, refusal := b.limits.IdentifyCredential(b.t.Context(), s.Credential.Reveal(), network)
 	if refusal != nil || subject.Tier != plan.Cheap {
@@ -204,7 +204,7 @@ func (b *till) works(s stock.Sale) {
 }
 
 // refusedAs checks the reason and the message of a refusal.
-func (b *till) refusedAs(what string, f *fault.Error, reason fault.Reason, says string) {
+func (b *env) refusedAs(what string, f *fault.Error, reason fault.Reason, says string) {
 	b.t.Helper()
 	in := expect.In(b.t, "%s", what)
 	require.NotNil(in, f)
@@ -213,7 +213,7 @@ func (b *till) refusedAs(what string, f *fault.Error, reason fault.Reason, says 
 }
 
 // requests checks the number of requests to the facilitator.
-func (b *till) requests(verified, settling int64) {
+func (b *env) requests(verified, settling int64) {
 	b.t.Helper()
 	if v, s := b.desk.verified.Load(), b.desk.settling.Load(); v != verified || s != settling {
 		b.t.Errorf("the facilitator got %d verifications and %d settlements, want %d and %d", v, s, verified, settling)

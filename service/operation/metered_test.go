@@ -31,7 +31,7 @@ import (
 	"github.com/chainaccess/gateway/store/usagedb"
 )
 
-// trial is an office with an additional metered operation whose run the test defines.
+// trial is an environment with an additional metered operation whose run the test defines.
 type trial struct {
 	*servicetest.Env
 

@@ -21,7 +21,7 @@ import (
 
 // stranger redeems from a network in an area of its own, with a signature of a wallet that did not
 // pay.
-func (s *shop) stranger(t *testing.T, hash string) (payments.Redeemed, *fault.Error) {
+func (s *env) stranger(t *testing.T, hash string) (payments.Redeemed, *fault.Error) {
 	t.Helper()
 	n := s.visitors.Add(1)
 	who := servicetest.Browser("")
@@ -35,7 +35,7 @@ func (s *shop) stranger(t *testing.T, hash string) (payments.Redeemed, *fault.Er
 }
 
 // asked counts the upstream calls during f.
-func (s *shop) asked(f func()) int {
+func (s *env) asked(f func()) int {
 	before := s.servers[0].Total() + s.servers[1].Total()
 	f()
 	return s.servers[0].Total() + s.servers[1].Total() - before
@@ -43,7 +43,7 @@ func (s *shop) asked(f func()) int {
 
 func TestRedeem_MadeUpHashesCostTheUpstreamsFewCalls(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openEnv(t)
 	calls := s.asked(func() {
 		for i := range 60 {
 			if _, refusal := s.stranger(t,
@@ -62,7 +62,7 @@ func TestRedeem_MadeUpHashesCostTheUpstreamsFewCalls(t *testing.T) {
 	}
 }
 
-func (s *shop) settlements(t *testing.T) (n int) {
+func (s *env) settlements(t *testing.T) (n int) {
 	t.Helper()
 	all, err := s.Store.ListSettlements(s.Ctx, paymentdb.SettlementFilter{Limit: 100})
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *shop) settlements(t *testing.T) (n int) {
 
 func TestRedeem_OneLookAtAHashWhoeverAsks(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	for _, u := range s.servers {
 		u.On("eth_getCode", testkit.Result("0x"))
 	}
@@ -106,7 +106,7 @@ func TestRedeem_OneLookAtAHashWhoeverAsks(t *testing.T) {
 // neither the shared look nor the receipt from anybody else.
 func TestRedeem_RecordedAttemptsOfStrangersChangeNothingForOthers(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	for _, u := range s.servers {
 		u.On("eth_getCode", testkit.Result("0x"))
 	}
@@ -136,7 +136,7 @@ func TestRedeem_RecordedAttemptsOfStrangersChangeNothingForOthers(t *testing.T) 
 
 func TestRedeem_UnknownHashBeginsNoFlowWhileAnUpstreamIsAway(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openEnv(t)
 	s.servers[1].Close()
 	if _, refusal := s.stranger(t, "0x"+strings.Repeat("ad", 32)); refusal.Reason != fault.PaymentRequired ||
 		refusal.Data["why"] != x402.WhyUnknown {
@@ -149,7 +149,7 @@ func TestRedeem_UnknownHashBeginsNoFlowWhileAnUpstreamIsAway(t *testing.T) {
 
 func TestRedeem_CallsOfANetworkAreBounded(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openEnv(t)
 	who, last := s.visitor(), (*fault.Error)(nil)
 	calls := s.asked(func() {
 		for i := range 29 { // the limit of netlimit.Redeems

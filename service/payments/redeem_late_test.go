@@ -39,7 +39,7 @@ func spellings(signature string, n int) []string {
 }
 
 // atOnce redeems one payment concurrently by several programs of its payer at two processes.
-func (s *shop) atOnce(hash string, signatures []string,
+func (s *env) atOnce(hash string, signatures []string,
 	redeem func(*service.Registry, *operation.Caller, payments.RedeemInput) (payments.Redeemed, *fault.Error)) (
 	given map[string]int, refused map[fault.Reason]int,
 ) {
@@ -65,14 +65,14 @@ func (s *shop) atOnce(hash string, signatures []string,
 	return given, refused
 }
 
-func (s *shop) once(at *service.Registry, who *operation.Caller,
+func (s *env) once(at *service.Registry, who *operation.Caller,
 	in payments.RedeemInput,
 ) (payments.Redeemed, *fault.Error) {
 	return at.RedeemPayment.Invoke(s.Ctx, who, in)
 }
 
 // answered waits until the workflow has answered all redeems that were sent to it.
-func (s *shop) answered(t *testing.T, id x402.ID) {
+func (s *env) answered(t *testing.T, id x402.ID) {
 	t.Helper()
 	var sent, done int
 	testkit.Eventually(t, 60*time.Second, func() bool {
@@ -96,7 +96,7 @@ func (s *shop) answered(t *testing.T, id x402.ID) {
 }
 
 // works checks that there is exactly one credential, and that it works.
-func (s *shop) works(t *testing.T, given map[string]int) {
+func (s *env) works(t *testing.T, given map[string]int) {
 	t.Helper()
 	working := 0
 	for credential := range given {
@@ -113,7 +113,7 @@ func (s *shop) works(t *testing.T, given map[string]int) {
 func TestRedeem_LateUpdatesTakeNoCredentialAway(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	s.stop()
 	hash := s.pay(transfer(90_000, payer))
 	signatures := spellings(s.signed(t, payer, hash), 24)
@@ -133,7 +133,7 @@ func TestRedeem_LateUpdatesTakeNoCredentialAway(t *testing.T) {
 
 func TestRedeem_SlowOnesOfOnePayerAreGivenOneCredential(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	signatures := spellings(s.signed(t, payer, hash), 24)
 	s.stop()
@@ -164,7 +164,7 @@ func TestRedeem_SlowOnesOfOnePayerAreGivenOneCredential(t *testing.T) {
 
 func TestRedeem_AnAnswerThatWasLostIsToldAgainWhileItIsYoung(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	lost := s.redeem(t, payer, hash, "balanced")
 	out, refusal := s.once(s.second, s.visitor(), payments.RedeemInput{

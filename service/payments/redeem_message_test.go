@@ -16,14 +16,14 @@ import (
 )
 
 // message returns the message to sign with an issue time ago before now.
-func (s *shop) message(hash string, ago time.Duration) (text, issuedAt string) {
+func (s *env) message(hash string, ago time.Duration) (text, issuedAt string) {
 	issued := time.Now().Add(-ago).UTC().Truncate(time.Second)
 	tx, _ := x402.ParseTxHash(hash)
 	return s.terms.Message(tx, issued), issued.Format("2006-01-02T15:04:05Z")
 }
 
 // aged makes a payment that is ago old.
-func (s *shop) aged(payer servicetest.Signer, ago time.Duration) string {
+func (s *env) aged(payer servicetest.Signer, ago time.Duration) string {
 	tx := transfer(90_000, payer)
 	tx.Seconds = time.Now().Add(-ago).Unix()
 	return s.pay(tx)
@@ -31,7 +31,7 @@ func (s *shop) aged(payer servicetest.Signer, ago time.Duration) string {
 
 func TestRedeem_TakesTheMenusMessageAsItStands(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.aged(payer, 48*time.Hour)
 	menu := servicetest.Must[payments.Menu](t)(s.GetMenu.Invoke(s.Ctx, s.visitor(), operation.Nothing{}))
 	for _, part := range []string{
@@ -56,7 +56,7 @@ func TestRedeem_TakesTheMenusMessageAsItStands(t *testing.T) {
 
 func TestRedeem_RefusesMessagesOfAnotherPlaceOrTime(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash, other := s.pay(transfer(90_000, payer)), s.pay(transfer(90_000, payer))
 	fresh, freshAt := s.message(hash, time.Minute)
 	stale, staleAt := s.message(hash, 61*time.Minute)
@@ -89,7 +89,7 @@ func TestRedeem_RefusesMessagesOfAnotherPlaceOrTime(t *testing.T) {
 
 func TestRedeem_TakesAnOldMessageForADay(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	if out := s.redeem(t, payer, s.aged(payer, 23*time.Hour), "balanced"); out.Status != "redeemed" {
 		t.Errorf("of the day: %+v", out)
 	}
@@ -113,7 +113,7 @@ func TestRedeem_TakesAnOldMessageForADay(t *testing.T) {
 // A message serves until the end of the window that it opened, and for no other.
 func TestRedeem_AMessageServesThroughItsWindow(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	text, issuedAt := s.message(hash, 30*time.Minute)
 	in := payments.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.Sign(t, text), IssuedAt: issuedAt}
@@ -138,7 +138,7 @@ func TestRedeem_AMessageServesThroughItsWindow(t *testing.T) {
 
 func TestRedeem_AContractWalletSignsTheMenusMessage(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openEnv(t)
 	hash, all := s.from(90_000)
 	in := payments.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: "0x1234"}
 	menus := s.terms.MessageShape(time.Now())

@@ -52,7 +52,7 @@ func (j *judging) Proves(_ context.Context, p x402.PayerSum, message, _ string) 
 }
 
 // process returns an API process that reads payments through j.
-func (s *shop) process(j *judging) *service.Registry {
+func (s *env) process(j *judging) *service.Registry {
 	o := s.options
 	j.Reader, o.Payments = s.payments, j
 	return service.New(o)
@@ -60,7 +60,7 @@ func (s *shop) process(j *judging) *service.Registry {
 
 func TestRedeem_ReadsOfTheFlowAnswerWhenTheAPICannotRead(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	blind := s.process(&judging{blind: true})
 	today := func(hash string) payments.RedeemInput {
 		text, issuedAt := s.message(hash, 0)
@@ -97,7 +97,7 @@ func TestRedeem_ReadsOfTheFlowAnswerWhenTheAPICannotRead(t *testing.T) {
 }
 
 // from pays from one contract wallet per amount, in one transaction.
-func (s *shop) from(amounts ...uint64) (hash string, wallets []wallet.Address) {
+func (s *env) from(amounts ...uint64) (hash string, wallets []wallet.Address) {
 	tx := testkit.LedgerTx{Block: 900, Seconds: time.Now().Add(-time.Minute).Unix()}
 	for i, amount := range amounts {
 		wallets = append(wallets, wallet.Address{0xc0, byte(i)})
@@ -111,7 +111,7 @@ func (s *shop) from(amounts ...uint64) (hash string, wallets []wallet.Address) {
 
 func TestRedeem_NobodyBlocksAContractWallet(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openEnv(t)
 	redeem := func(hash string, by wallet.Address) error {
 		in := payments.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: "0x1234"}
 		if _, refusal := s.process(&judging{owner: by}).RedeemPayment.Invoke(s.Ctx, s.visitor(), in); refusal != nil {
@@ -140,7 +140,7 @@ func TestRedeem_NobodyBlocksAContractWallet(t *testing.T) {
 
 func TestRedeem_SeenInTimeIsNotTooLate(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	tx := transfer(90_000, payer)
 	tx.Seconds -= 31 * 24 * 3600
 	hash := s.pay(tx)

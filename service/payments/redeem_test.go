@@ -29,7 +29,7 @@ import (
 
 func TestRedeem_PaymentGivesACredentialThatWorks(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	who := s.visitor()
 	who.Country = func() string { return "US" }
@@ -76,7 +76,7 @@ func TestRedeem_PaymentGivesACredentialThatWorks(t *testing.T) {
 
 func TestRedeem_RefusesWhatDoesNotPay(t *testing.T) {
 	t.Parallel()
-	s, payer, other := openShop(t), servicetest.NewSigner(t), servicetest.NewSigner(t)
+	s, payer, other := openEnv(t), servicetest.NewSigner(t), servicetest.NewSigner(t)
 	change := func(f func(tx *testkit.LedgerTx)) string {
 		tx := transfer(90_000, payer)
 		f(&tx)
@@ -154,7 +154,7 @@ func TestRedeem_RefusesWhatDoesNotPay(t *testing.T) {
 
 func TestRedeem_ExcessIsCappedAndSaidSo(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(50_000_000, payer))
 	out := s.redeem(t, payer, hash, "balanced")
 	expect.Equal(t, *out.Units, plan.MaxUnitsPerSettlement)
@@ -167,7 +167,7 @@ func TestRedeem_ExcessIsCappedAndSaidSo(t *testing.T) {
 
 func TestRedeem_SeparatesPayersOfOneTransactionAndSumsTheirTransfers(t *testing.T) {
 	t.Parallel()
-	s, first, second := openShop(t), servicetest.NewSigner(t), servicetest.NewSigner(t)
+	s, first, second := openEnv(t), servicetest.NewSigner(t), servicetest.NewSigner(t)
 	tx := transfer(54_000, first, second)
 	tx.Logs = append(tx.Logs, transfer(54_000, first).Logs...)
 	hash := s.pay(tx)
@@ -193,7 +193,7 @@ func TestRedeem_SeparatesPayersOfOneTransactionAndSumsTheirTransfers(t *testing.
 
 func TestRedeem_TwoHundredConcurrentLeaveOneCredentialAndOneSettlement(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	in := payments.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash)}
 	var (
@@ -248,7 +248,7 @@ func TestRedeem_TwoHundredConcurrentLeaveOneCredentialAndOneSettlement(t *testin
 
 func TestRedeem_TooYoungPaymentIsPending(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	tx := transfer(90_000, payer)
 	tx.Block = 0
 	hash := s.pay(tx)
@@ -285,7 +285,7 @@ func TestRedeem_TooYoungPaymentIsPending(t *testing.T) {
 
 func TestRedeem_ReorgMovesNothingTwice(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	first := s.redeem(t, payer, hash, "balanced")
 	before := s.settlement(t, payer, hash)
@@ -311,7 +311,7 @@ func TestRedeem_ReorgMovesNothingTwice(t *testing.T) {
 
 func TestRedeem_ReorganizedPaymentTakesItsCredentialAlong(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	spent, unspent := s.pay(transfer(90_000, payer)), s.pay(transfer(90_000, payer))
 	var given []payments.Redeemed
 	for _, hash := range []string{spent, unspent} {
@@ -348,7 +348,7 @@ func TestRedeem_ReorganizedPaymentTakesItsCredentialAlong(t *testing.T) {
 
 func TestSettlement_OutlivesItsHistory(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	first := s.redeem(t, payer, hash, "balanced")
 	was := s.settlement(t, payer, hash)
@@ -382,7 +382,7 @@ func TestSettlement_OutlivesItsHistory(t *testing.T) {
 
 func TestRedeem_UnreadableChainParksThePaymentAndLosesNothing(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(5_000_000, payer))
 	s.ledgers[1].Put(hash, transfer(5_000_001, payer)) // the second upstream disagrees
 	text, issuedAt := s.message(hash, 0)
@@ -423,7 +423,7 @@ func TestRedeem_UnreadableChainParksThePaymentAndLosesNothing(t *testing.T) {
 
 func TestRedeem_GrantOfAKilledAPIIsRedeemedAgainForTheSameUnits(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	id := x402.ID{Chain: 8453}
 	id.Tx, _ = x402.ParseTxHash(hash)
@@ -446,7 +446,7 @@ func TestRedeem_GrantOfAKilledAPIIsRedeemedAgainForTheSameUnits(t *testing.T) {
 
 func TestRedeem_ChainReadsAreLimitedByNetwork(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	who := s.visitor()
 	hash := "0x" + strings.Repeat("cd", 32)
 	in := payments.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash)}
@@ -475,7 +475,7 @@ func TestRedeem_ClosedLaneRedeemsNothing(t *testing.T) {
 
 func TestRedeem_HistoriesHoldNoSecret(t *testing.T) {
 	t.Parallel()
-	s, payer := openShop(t), servicetest.NewSigner(t)
+	s, payer := openEnv(t), servicetest.NewSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	out := s.redeem(t, payer, hash, "balanced")
 	id := s.settlement(t, payer, hash).ID

@@ -28,7 +28,7 @@ import (
 	"github.com/chainaccess/gateway/store/usagedb"
 )
 
-// withChain adds a chain with two upstreams to the office. Probes found one of them usable.
+// withChain adds a chain with two upstreams to the environment. Probes found one of them usable.
 func withChain(t *testing.T) func(*service.Options) {
 	t.Helper()
 	pool, err := upstream.NewPool(

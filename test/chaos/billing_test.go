@@ -31,9 +31,9 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// till is a gateway that sells through the sandbox's Stripe. The test alone delivers Stripe's
+// billingEnv is a gateway that sells through the sandbox's Stripe. The test alone delivers Stripe's
 // events.
-type till struct {
+type billingEnv struct {
 	*flowRig
 
 	stripe *stripe.Server
@@ -47,9 +47,9 @@ type till struct {
 // event is a webhook as Stripe signed it.
 type event struct{ kind, body, signature string }
 
-func openTill(t *testing.T) *till {
+func openBillingEnv(t *testing.T) *billingEnv {
 	t.Helper()
-	b := &till{}
+	b := &billingEnv{}
 	var err error
 	b.stripe, err = stripe.New(stripe.Options{Clock: time.Now, Send: b.keep})
 	if err != nil {
@@ -75,7 +75,7 @@ func openTill(t *testing.T) *till {
 }
 
 // keep receives Stripe's webhooks.
-func (b *till) keep(_ context.Context, payload []byte, signature string) error {
+func (b *billingEnv) keep(_ context.Context, payload []byte, signature string) error {
 	var e struct{ Type string }
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (b *till) keep(_ context.Context, payload []byte, signature string) error {
 }
 
 // owner creates an account that began the given number of months ago.
-func (b *till) owner(months int) account.ID {
+func (b *billingEnv) owner(months int) account.ID {
 	b.t.Helper()
 	id := account.NewID()
 	_, err := b.store.CreateAccount(b.t.Context(),
@@ -100,7 +100,7 @@ func (b *till) owner(months int) account.ID {
 }
 
 // buy makes an account pay for an item.
-func (b *till) buy(of account.ID, customer, key string) {
+func (b *billingEnv) buy(of account.ID, customer, key string) {
 	b.t.Helper()
 	ctx, now := b.t.Context(), time.Now()
 	item, ok := plan.FindItem(key)
@@ -122,7 +122,7 @@ func (b *till) buy(of account.ID, customer, key string) {
 }
 
 // told returns the first event of a type that Stripe wants to deliver.
-func (b *till) told(kind string) event {
+func (b *billingEnv) told(kind string) event {
 	b.t.Helper()
 	_, err := b.stripe.Deliver(b.t.Context())
 	b.must(err)
@@ -138,7 +138,7 @@ func (b *till) told(kind string) event {
 }
 
 // tell posts an event to the API and returns the status; 0 when there is no answer.
-func (b *till) tell(e event) int {
+func (b *billingEnv) tell(e event) int {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
@@ -155,7 +155,7 @@ func (b *till) tell(e event) int {
 }
 
 // answers waits until the API accepts requests, even if it is not ready.
-func (b *till) answers() {
+func (b *billingEnv) answers() {
 	b.t.Helper()
 	testkit.Eventually(b.t, patience, func() bool {
 		resp, err := http.Get(b.serve[0].url() + "/healthz") //nolint:noctx // of this machine
@@ -169,7 +169,7 @@ func (b *till) answers() {
 
 // dies starts a worker that is killed at the given hit of a fault point, and waits for its death.
 // The functions before run while it lives.
-func (b *till) dies(at faultpoint.Point, hit int, before ...func()) {
+func (b *billingEnv) dies(at faultpoint.Point, hit int, before ...func()) {
 	b.t.Helper()
 	b.doomed(b.worker, at, hit)
 	for _, do := range before {
@@ -180,7 +180,7 @@ func (b *till) dies(at faultpoint.Point, hit int, before ...func()) {
 
 // lost fails the pending activity of a flow whose worker is dead. Temporal would otherwise notice
 // only after the activity's timeout, a minute later.
-func (b *till) lost(flow string) func() {
+func (b *billingEnv) lost(flow string) func() {
 	dead := fmt.Sprintf("%d@", b.worker.PID())
 	return func() {
 		b.t.Helper()
@@ -204,7 +204,7 @@ func (b *till) lost(flow string) func() {
 
 func TestBilling_PurchasesAndStatementsOutliveTheirProcesses(t *testing.T) {
 	t.Parallel()
-	b := openTill(t)
+	b := openBillingEnv(t)
 	b.purchases()
 	b.statements()
 	b.must(errors.Join(b.serve[0].Stop(t.Context()), b.worker.Stop(t.Context())))
@@ -213,7 +213,7 @@ func TestBilling_PurchasesAndStatementsOutliveTheirProcesses(t *testing.T) {
 
 // purchases kills the process that stored an event, the worker that signalled the flow, and the
 // flow's workers between the steps of a reconciliation.
-func (b *till) purchases() {
+func (b *billingEnv) purchases() {
 	b.t.Helper()
 	ctx, api := b.t.Context(), b.serve[0]
 	of := b.owner(0)
@@ -284,7 +284,7 @@ func (b *till) purchases() {
 
 // statements kills a worker in the transaction that closes a statement, and another one after the
 // commit.
-func (b *till) statements() {
+func (b *billingEnv) statements() {
 	b.t.Helper()
 	ctx := b.t.Context()
 	of, key, digest := b.owner(4), account.NewKeyID(), make([]byte, 32)

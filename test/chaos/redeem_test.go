@@ -26,8 +26,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// shop is a gateway that sells per call on the sandbox's Base with two API processes.
-type shop struct {
+// paymentEnv is a gateway that sells per call on the sandbox's Base with two API processes.
+type paymentEnv struct {
 	*flowRig
 
 	box   *sandbox.Sandbox
@@ -41,7 +41,7 @@ const (
 	confirmations = 1
 )
 
-func openShop(t *testing.T) *shop {
+func openPaymentEnv(t *testing.T) *paymentEnv {
 	t.Helper()
 	// Faster blocks would run ahead of the clock.
 	box, err := sandbox.Start(t.Context(), sandbox.Options{
@@ -59,7 +59,7 @@ func openShop(t *testing.T) *shop {
 	for _, u := range box.Upstreams() {
 		text += fmt.Sprintf("      - { name: %s, url: %q, supply: public }\n", u.Name, u.URL)
 	}
-	s := &shop{box: box, payer: box.Accounts()[7]}
+	s := &paymentEnv{box: box, payer: box.Accounts()[7]}
 	s.flowRig = newFlowRig(t, text, "X402_PAY_TO="+box.Seller().Address.Hex(),
 		fmt.Sprintf("X402_MIN_CONFIRMATIONS=%d", confirmations))
 	if s.node, err = ethclient.DialContext(t.Context(), box.Upstreams()[0].URL); err != nil {
@@ -71,7 +71,7 @@ func openShop(t *testing.T) *shop {
 
 // pay pays for a bundle, waits until the payment has enough confirmations, and returns the
 // transaction and the payer's signature.
-func (s *shop) pay() (hash, signature string) {
+func (s *paymentEnv) pay() (hash, signature string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
@@ -106,7 +106,7 @@ type redeemed struct {
 }
 
 // redeem redeems a payment at a process, from a network of its own.
-func (s *shop) redeem(at *role, visitor int, hash, signature string) (r redeemed) {
+func (s *paymentEnv) redeem(at *role, visitor int, hash, signature string) (r redeemed) {
 	body, _ := json.Marshal(map[string]string{"tx_hash": hash, "tier": "balanced", "signature": signature})
 	r.Status, r.text = s.post(at, "/x402/redeem", body, "X-Forwarded-For", fmt.Sprintf("198.51.%d.1", visitor%250))
 	_ = json.Unmarshal([]byte(r.text), &r) // an error leaves it empty
@@ -115,7 +115,7 @@ func (s *shop) redeem(at *role, visitor int, hash, signature string) (r redeemed
 
 // redeemAsTold retries a redeem for as long as Retry-After says, as clients do: on a busy machine,
 // the flow takes longer than an answer waits.
-func (s *shop) redeemAsTold(at *role, visitor int, hash, signature string) redeemed {
+func (s *paymentEnv) redeemAsTold(at *role, visitor int, hash, signature string) redeemed {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	again := time.NewTicker(5 * time.Second) // the value of Retry-After
@@ -134,14 +134,14 @@ func (s *shop) redeemAsTold(at *role, visitor int, hash, signature string) redee
 }
 
 // call requests a block number with a credential and returns the HTTP status.
-func (s *shop) call(at *role, credential string) int {
+func (s *paymentEnv) call(at *role, credential string) int {
 	status, _ := s.post(at, "/rpc/base_mainnet",
 		[]byte(`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`), "X-PAYMENT", credential)
 	return status
 }
 
 // post posts JSON; the status is 0 when there was no answer.
-func (s *shop) post(at *role, path string, body []byte, header, value string) (status int, text string) {
+func (s *paymentEnv) post(at *role, path string, body []byte, header, value string) (status int, text string) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at.url()+path, bytes.NewReader(body))
@@ -164,7 +164,7 @@ func (s *shop) post(at *role, path string, body []byte, header, value string) (s
 
 // check checks that the receipt has one settlement with one grant, that at least that many keys
 // were made, and that one of them works.
-func (s *shop) check(hash string, keys int) {
+func (s *paymentEnv) check(hash string, keys int) {
 	s.t.Helper()
 	var receipt struct {
 		Settlements []struct {
@@ -207,7 +207,7 @@ func (s *shop) check(hash string, keys int) {
 
 func TestRedeem_GrantsOnceWhateverBecomesOfTheProcesses(t *testing.T) {
 	t.Parallel()
-	s := openShop(t)
+	s := openPaymentEnv(t)
 	for _, p := range append(s.serve[:], s.worker) {
 		s.start(p)
 	}
@@ -226,7 +226,7 @@ func TestRedeem_GrantsOnceWhateverBecomesOfTheProcesses(t *testing.T) {
 
 // redeemsAtOnce sends two hundred redeems of one payment to two processes. In the end one
 // credential works.
-func (s *shop) redeemsAtOnce() {
+func (s *paymentEnv) redeemsAtOnce() {
 	s.t.Helper()
 	hash, signature := s.pay()
 	all := make([]redeemed, 200)
@@ -273,7 +273,7 @@ func (s *shop) redeemsAtOnce() {
 
 // redeemsAgainElsewhere kills a process before it answers. Another process returns the credential,
 // or a new one for the same units.
-func (s *shop) redeemsAgainElsewhere() {
+func (s *paymentEnv) redeemsAgainElsewhere() {
 	s.t.Helper()
 	hash, signature := s.pay()
 	victim, other := s.serve[0], s.serve[1]

@@ -37,9 +37,9 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// shop sells per call: the operations of two API processes over one PostgreSQL, one Redis and one
+// env sells per call: the operations of two API processes over one PostgreSQL, one Redis and one
 // Temporal, and two upstreams of Base.
-type shop struct {
+type env struct {
 	*servicetest.Env
 
 	second   *service.Registry
@@ -56,9 +56,9 @@ type shop struct {
 	stop     func()          // stops the worker
 }
 
-func openShop(t *testing.T) *shop {
+func openEnv(t *testing.T) *env {
 	t.Helper()
-	s := &shop{}
+	s := &env{}
 	server := testkit.Temporal(t)
 	s.temporal, s.space = server.Dial(t), server.Namespace
 	s.flows = workflows.NewClient(s.temporal)
@@ -75,7 +75,7 @@ func openShop(t *testing.T) *shop {
 }
 
 // openChain opens two upstreams with equal chains. The first one is asked first.
-func (s *shop) openChain(t *testing.T) {
+func (s *env) openChain(t *testing.T) {
 	t.Helper()
 	list := config.ChainUpstreams{}
 	for i := range 2 {
@@ -114,7 +114,7 @@ func (s *shop) openChain(t *testing.T) {
 }
 
 // work starts a worker and returns what stops it.
-func (s *shop) work(t *testing.T, now func() time.Time) (stop func()) {
+func (s *env) work(t *testing.T, now func() time.Time) (stop func()) {
 	t.Helper()
 	w := worker.New(s.temporal, workflows.QueueGateway, worker.Options{StickyScheduleToStartTimeout: time.Second})
 	workflows.RegisterGateway(w)
@@ -141,7 +141,7 @@ func transfer(amount uint64, payers ...servicetest.Signer) testkit.LedgerTx {
 }
 
 // pay puts a transaction on the chain of both upstreams and returns its hash.
-func (s *shop) pay(tx testkit.LedgerTx) string { //nolint:gocritic // a test's own
+func (s *env) pay(tx testkit.LedgerTx) string { //nolint:gocritic // a test's own
 	s.txs++
 	hash := fmt.Sprintf("0x%064x", 0xabc000+s.txs)
 	for _, l := range s.ledgers {
@@ -150,13 +150,13 @@ func (s *shop) pay(tx testkit.LedgerTx) string { //nolint:gocritic // a test's o
 	return hash
 }
 
-func (s *shop) signed(t *testing.T, by servicetest.Signer, hash string) string {
+func (s *env) signed(t *testing.T, by servicetest.Signer, hash string) string {
 	t.Helper()
 	return by.Sign(t, "Chain Access Gateway x402 redeem\n"+hash)
 }
 
 // visitor returns a caller without a key, from one of many networks.
-func (s *shop) visitor() *operation.Caller {
+func (s *env) visitor() *operation.Caller {
 	n := s.visitors.Add(1)
 	c := servicetest.Browser("")
 	c.Door, c.Network = operation.DoorAPI,
@@ -169,7 +169,7 @@ func body(hash, tier, signature string) map[string]any {
 }
 
 // redeem redeems as the payer does and expects the status redeemed.
-func (s *shop) redeem(t *testing.T, by servicetest.Signer, hash, tier string) payments.Redeemed {
+func (s *env) redeem(t *testing.T, by servicetest.Signer, hash, tier string) payments.Redeemed {
 	t.Helper()
 	in := payments.RedeemInput{TxHash: hash, Tier: plan.Tier(tier), Signature: s.signed(t, by, hash)}
 	out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in)
@@ -181,7 +181,7 @@ func (s *shop) redeem(t *testing.T, by servicetest.Signer, hash, tier string) pa
 
 // redeemAsTold retries a redeem for as long as the response asks for it, as clients do: on a busy
 // machine the workflow takes longer than a request waits.
-func (s *shop) redeemAsTold(at *service.Registry, who *operation.Caller,
+func (s *env) redeemAsTold(at *service.Registry, who *operation.Caller,
 	in payments.RedeemInput,
 ) (payments.Redeemed, *fault.Error) {
 	again := time.NewTicker(5 * time.Second)
@@ -200,7 +200,7 @@ func (s *shop) redeemAsTold(at *service.Registry, who *operation.Caller,
 }
 
 // refused redeems with a signature and expects a refusal, with why unless it is empty.
-func (s *shop) refused(t *testing.T, what string, in map[string]any, reason fault.Reason, why string) *fault.Error {
+func (s *env) refused(t *testing.T, what string, in map[string]any, reason fault.Reason, why string) *fault.Error {
 	t.Helper()
 	out, refusal := s.RedeemPayment.Serve(s.Ctx, s.visitor(), func() (map[string]any, *fault.Error) { return in, nil })
 	if refusal == nil || refusal.Reason != reason || (why != "" && refusal.Data["why"] != why) {
@@ -210,7 +210,7 @@ func (s *shop) refused(t *testing.T, what string, in map[string]any, reason faul
 	return refusal
 }
 
-func (s *shop) settlement(t *testing.T, by servicetest.Signer, hash string) paymentdb.Settlement {
+func (s *env) settlement(t *testing.T, by servicetest.Signer, hash string) paymentdb.Settlement {
 	t.Helper()
 	id := x402.ID{Chain: 8453}
 	id.Tx, _ = x402.ParseTxHash(hash)
@@ -224,7 +224,7 @@ func (s *shop) settlement(t *testing.T, by servicetest.Signer, hash string) paym
 
 // call has the meter admit a call of a credential in a new API process and returns the reason of a
 // refusal.
-func (s *shop) call(t *testing.T, credential string, units plan.Units) string {
+func (s *env) call(t *testing.T, credential string, units plan.Units) string {
 	t.Helper()
 	f := limits.New(s.Store, s.Counters, s.Hasher, time.Now)
 	subject, refusal := f.IdentifyCredential(s.Ctx, credential, servicetest.Browser("").Network)
@@ -241,7 +241,7 @@ func (s *shop) call(t *testing.T, credential string, units plan.Units) string {
 }
 
 // forget deletes a settlement's workflow executions from Temporal.
-func (s *shop) forget(t *testing.T, id x402.ID) {
+func (s *env) forget(t *testing.T, id x402.ID) {
 	t.Helper()
 	space := s.space
 	list := func() int {
@@ -261,7 +261,7 @@ func (s *shop) forget(t *testing.T, id x402.ID) {
 	testkit.Eventually(t, 30*time.Second, func() bool { return list() == 0 }, "the flow is forgotten")
 }
 
-func newCredential(t *testing.T, s *shop) activities.NewCredential {
+func newCredential(t *testing.T, s *env) activities.NewCredential {
 	t.Helper()
 	secret, err := account.MintCredential(rand.Reader)
 	if err != nil {
@@ -280,7 +280,7 @@ func addressIn(t *testing.T, text string) wallet.Address {
 }
 
 // described returns the search attributes of a settlement's workflow.
-func (s *shop) described(t *testing.T, id x402.ID) map[string]string {
+func (s *env) described(t *testing.T, id x402.ID) map[string]string {
 	t.Helper()
 	d, err := s.temporal.DescribeWorkflowExecution(s.Ctx, workflows.SettlementID(id), "")
 	if err != nil {
