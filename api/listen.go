@@ -25,8 +25,8 @@ const (
 func ClientStall(callTimeout time.Duration) time.Duration { return callTimeout + clientGrace }
 
 // BusyPaths returns the path prefixes with the most traffic: calls, tools, data and agents. Their
-// handlers retain nothing of a request except its strings, so the server's own lane (api/http1) may
-// serve them.
+// handlers retain nothing of a request except its strings, so the server's own fast path
+// (api/http1) may serve them.
 func BusyPaths() []string { return []string{rpcPrefix, "/toolbox/", "/data/", agentsPrefix} }
 
 // NewServer returns the HTTP server for handler, whose calls may take callTimeout. It serves

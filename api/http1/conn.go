@@ -92,7 +92,7 @@ func (c *conn) readHead() (head, verdict) {
 	began := false
 	for {
 		c.fields.reset()
-		h, v := parse(c.buffer, c.server.lane, &c.fields)
+		h, v := parse(c.buffer, c.server.fast, &c.fields)
 		if v != unfinished {
 			return h, v
 		}

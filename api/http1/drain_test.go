@@ -12,9 +12,9 @@ import (
 func stopping(t *testing.T, grace time.Duration) (b *bundle, idle []*client, done chan error) {
 	t.Helper()
 	b = setup(t, settings{handler: echo, grace: grace})
-	lane, foreign := b.dial(t), b.dial(t)
-	if got := lane.send(post("a")).answer(); got.closes {
-		t.Fatalf("the lane ends a connection by itself: %v", got)
+	fast, foreign := b.dial(t), b.dial(t)
+	if got := fast.send(post("a")).answer(); got.closes {
+		t.Fatalf("the fast path ends a connection by itself: %v", got)
 	}
 	if got := foreign.send(otherPath).answer(); got.closes {
 		t.Fatalf("net/http ends a connection by itself: %v", got)
@@ -22,7 +22,7 @@ func stopping(t *testing.T, grace time.Duration) (b *bundle, idle []*client, don
 	done = make(chan error, 1)
 	go func() { done <- b.server.Shutdown(context.Background()) }()
 	b.await(t, b.server.Stopping)
-	return b, []*client{lane, foreign}, done
+	return b, []*client{fast, foreign}, done
 }
 
 const otherPath = "POST /keys HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"

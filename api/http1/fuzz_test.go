@@ -13,7 +13,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
-// Every request that the lane accepts as plain must mean the same to net/http (request smuggling).
+// Every request that the fast path accepts as plain must mean the same to net/http (request
+// smuggling).
 func FuzzPlainRequestsAreReadAsNetHTTPReadsThem(f *testing.F) {
 	const plainHead = "POST /rpc/eth_mainnet HTTP/1.1\r\nHost: a.example\r\nContent-Length: 4\r\n"
 	for _, seed := range []string{
@@ -53,10 +54,10 @@ func FuzzPlainRequestsAreReadAsNetHTTPReadsThem(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	lane := openings([]string{"/rpc/", "/toolbox/", "/data/"})
+	fast := openings([]string{"/rpc/", "/toolbox/", "/data/"})
 	f.Fuzz(func(t *testing.T, text string) {
 		fields := fields{header: http.Header{}}
-		h, v := parse([]byte(text), lane, &fields)
+		h, v := parse([]byte(text), fast, &fields)
 		if v != plain {
 			return
 		}

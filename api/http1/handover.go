@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// handOver is the listener from which net/http accepts the connections that the lane does not
+// handOver is the listener from which net/http accepts the connections that the fast path does not
 // serve.
 type handOver struct {
 	addr   net.Addr
@@ -14,7 +14,7 @@ type handOver struct {
 	closed chan struct{}
 	once   sync.Once
 	// open counts connections that were handed over and are still open. unread counts those whose
-	// first bytes, which the lane had read, net/http has not read yet.
+	// first bytes, which the fast path had read, net/http has not read yet.
 	open, unread atomic.Int64
 }
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The connections that have been idle for the longest time are closed first, whether the lane or
-// net/http serves them.
+// The connections that have been idle for the longest time are closed first, whether the fast path
+// or net/http serves them.
 func TestCloseOldestIdle_LeavesBusyAndYoungerOnes(t *testing.T) {
 	t.Parallel()
 	hold, held := make(chan struct{}), make(chan struct{}, 2)

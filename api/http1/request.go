@@ -17,7 +17,7 @@ const (
 	foreign                   // anything else, for net/http
 )
 
-// Limits of the requests that the lane serves, in bytes.
+// Limits of the requests that the fast path serves, in bytes.
 const (
 	maxHead = 8 << 10
 	maxBody = 64 << 10
@@ -39,18 +39,18 @@ type head struct {
 type opening struct{ method, text string }
 
 // openings returns the openings of all paths under prefixes.
-func openings(prefixes []string) (lane []opening) {
+func openings(prefixes []string) (fast []opening) {
 	for _, method := range []string{http.MethodPost, http.MethodGet} {
 		for _, prefix := range prefixes {
-			lane = append(lane, opening{method, method + " " + prefix})
+			fast = append(fast, opening{method, method + " " + prefix})
 		}
 	}
-	return lane
+	return fast
 }
 
 // opens returns the opening that the bytes begin with or may still become.
-func opens(b []byte, lane []opening) (opening, bool) {
-	for _, o := range lane {
+func opens(b []byte, fast []opening) (opening, bool) {
+	for _, o := range fast {
 		if n := min(len(b), len(o.text)); string(b[:n]) == o.text[:n] {
 			return o, true
 		}
@@ -69,8 +69,8 @@ var endOfHead = []byte("\r\n\r\n")
 //
 // parse must never accept a request as plain that net/http would read differently;
 // FuzzPlainRequestsAreReadAsNetHTTPReadsThem tests that.
-func parse(b []byte, lane []opening, fields *fields) (h head, v verdict) {
-	begun, ok := opens(b, lane)
+func parse(b []byte, fast []opening, fields *fields) (h head, v verdict) {
+	begun, ok := opens(b, fast)
 	if !ok {
 		return head{}, foreign
 	}

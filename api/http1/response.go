@@ -193,7 +193,7 @@ func (w *response) appendHead(b []byte) []byte {
 	b = append(append(append(b, ' '), http.StatusText(w.status)...), '\r', '\n')
 	for name, values := range w.header {
 		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" || !all(name, inName) {
-			continue // the lane sets it
+			continue // the fast path sets it
 		}
 		for _, value := range values {
 			b = append(append(b, name...), ':', ' ')

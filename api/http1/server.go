@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Server is an http.Server with a fast path, the lane, for plain requests.
+// Server is an http.Server with a fast path for plain requests.
 type Server struct {
 	// IdleGrace is how long Shutdown leaves idle connections open, counted from its beginning or
 	// from the last answer, whichever is later. A request that is already on its way is answered
@@ -29,7 +29,7 @@ type Server struct {
 	IdleGrace time.Duration
 
 	http        *http.Server
-	lane        []opening
+	fast        []opening
 	now         func() time.Time
 	idleTimeout time.Duration
 	base        context.Context //nolint:containedctx // the base context of every request, as in http.Server
@@ -61,11 +61,12 @@ type tick struct {
 	date string
 }
 
-// New wraps a server that was not started. prefixes begin the paths that the lane serves, such as
-// "/rpc/". Handlers under them must not keep the request, its header or its body after they return.
+// New wraps a server that was not started. prefixes begin the paths that the fast path serves, such
+// as "/rpc/". Handlers under them must not keep the request, its header or its body after they
+// return.
 func New(s *http.Server, now func() time.Time, prefixes ...string) *Server {
 	server := &Server{
-		http: s, lane: openings(prefixes), now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}),
+		http: s, fast: openings(prefixes), now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}),
 		stopped: make(chan struct{}), resting: &resting{since: make(map[net.Conn]time.Time)},
 	}
 	s.ConnState = server.resting.follow(s.ConnState, server.clock)
@@ -75,11 +76,11 @@ func New(s *http.Server, now func() time.Time, prefixes ...string) *Server {
 }
 
 // lastAnswers makes every answer of a server that stops the last of its connection: HTTP/1 closes
-// it, HTTP/2 sends a GOAWAY. The check is made when the head of an answer is written. The lane
+// it, HTTP/2 sends a GOAWAY. The check is made when the head of an answer is written. The fast path
 // writes its own heads.
 func (s *Server) lastAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, lane := w.(*response); !lane {
+		if _, fast := w.(*response); !fast {
 			w = &lastAnswer{ResponseWriter: w, server: s}
 		}
 		defer func() {
@@ -270,8 +271,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return ctx.Err()
 	}
 	// net/http drops a request whose head it has not read when it is told to stop, so it is told
-	// after the lane: until its last connection has ended, one may turn out to be net/http's. A
-	// tick lies between its reading a head and its looking whether it stops.
+	// after the fast path: until its last connection has ended, one may turn out to be net/http's.
+	// A tick lies between its reading a head and its looking whether it stops.
 	read := func() bool { return s.foreign == nil || s.foreign.unread.Load() == 0 }
 	if err := until(ctx, tick.C, func() bool { return s.closeIdle() && read() }); err != nil {
 		return err
@@ -365,7 +366,7 @@ func (s *Server) endStop() {
 	}
 }
 
-// closeIdle closes idle connections of the lane and reports whether none is left.
+// closeIdle closes idle connections of the fast path and reports whether none is left.
 func (s *Server) closeIdle() (none bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func TestRequests_PlainStayOnTheLaneAndAreAnsweredInOrder(t *testing.T) {
+func TestRequests_PlainStayOnTheFastPathAndAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings{handler: echo})
 	c := b.dial(t)
@@ -52,7 +52,7 @@ func TestRequests_PlainStayOnTheLaneAndAreAnsweredInOrder(t *testing.T) {
 	b.count(t, 8, 0)
 }
 
-func TestRequests_PlainWithAnAbsoluteTargetStayOnTheLane(t *testing.T) {
+func TestRequests_PlainWithAnAbsoluteTargetStayOnTheFastPath(t *testing.T) {
 	t.Parallel()
 	var kept []url.URL
 	b := setup(t, settings{handler: func(w http.ResponseWriter, r *http.Request) {
@@ -266,7 +266,7 @@ func TestClient_ThatLeavesEndsItsCall(t *testing.T) {
 		left <- r.Context().Err()
 	}})
 	c := b.dial(t).send(post("q"))
-	for b.lane.Load() == 0 { // until the handler runs
+	for b.fast.Load() == 0 { // until the handler runs
 		select {
 		case err := <-left:
 			t.Fatal(err)

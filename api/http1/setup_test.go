@@ -22,7 +22,7 @@ import (
 type bundle struct {
 	server  *http1.Server
 	address string
-	lane    atomic.Int64 // requests served by the lane
+	fast    atomic.Int64 // requests served by the fast path
 	foreign atomic.Int64 // requests served by net/http
 	served  chan error
 }
@@ -44,7 +44,7 @@ func setup(t *testing.T, s settings) *bundle {
 		}, ErrorLog: log.New(io.Discard, "", 0),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Context().Value(http.ServerContextKey) == nil {
-				b.lane.Add(1)
+				b.fast.Add(1)
 			} else {
 				b.foreign.Add(1)
 			}
@@ -75,11 +75,11 @@ func setup(t *testing.T, s settings) *bundle {
 	return b
 }
 
-// count checks how many requests the lane and net/http have served.
-func (b *bundle) count(t *testing.T, lane, foreign int64) {
+// count checks how many requests the fast path and net/http have served.
+func (b *bundle) count(t *testing.T, fast, foreign int64) {
 	t.Helper()
-	if l, f := b.lane.Load(), b.foreign.Load(); l != lane || f != foreign {
-		t.Errorf("%d requests on the lane and %d through net/http, want %d and %d", l, f, lane, foreign)
+	if l, f := b.fast.Load(), b.foreign.Load(); l != fast || f != foreign {
+		t.Errorf("%d requests on the fast path and %d through net/http, want %d and %d", l, f, fast, foreign)
 	}
 }
 
