@@ -64,9 +64,9 @@ func TestReconcile_ContradictoryPaymentHoldsUpNothingElse(t *testing.T) {
 			all.Payments = slices.Insert(all.Payments, 0, p)
 		}
 	}}
-	books := s.newBilling(nil)
-	books.Stripe = odd
-	known, err := books.Reconcile(s.ctx, b.id)
+	activity := s.newBilling(nil)
+	activity.Stripe = odd
+	known, err := activity.Reconcile(s.ctx, b.id)
 	slices.Sort(known.Odd)
 	require.NoError(t, err)
 	expect.Equal(t, known.Plan, plan.Pro)
@@ -82,7 +82,7 @@ func TestReconcile_ContradictoryPaymentHoldsUpNothingElse(t *testing.T) {
 			all.Payments[i].Amount = 1
 		}
 	}
-	if known, err := books.Reconcile(s.ctx, b.id); err != nil || len(known.Odd) > 0 {
+	if known, err := activity.Reconcile(s.ctx, b.id); err != nil || len(known.Odd) > 0 {
 		t.Errorf("with another price: %+v, %v", known, err)
 	}
 }
@@ -101,19 +101,19 @@ func TestReconcile_LeavesSubscriptionsMadeByHandAlone(t *testing.T) {
 	odd := &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
 		all.Subscriptions = append(all.Subscriptions, foreign)
 	}}
-	books := s.newBilling(nil)
-	books.Stripe = odd
-	known, err := books.Reconcile(s.ctx, b.id)
+	activity := s.newBilling(nil)
+	activity.Stripe = odd
+	known, err := activity.Reconcile(s.ctx, b.id)
 	require.NoError(t, err)
 	expect.Equal(t, known.Plan, plan.Pro)
 	expect.NotEqual(t, known.Subscription, foreign.ID)
 	expect.AtMost(t, odd.undone, 0)
 	own := s.customer("US")
 	foreign.ID, foreign.Plan = "sub_own", plan.Growth
-	books.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
+	activity.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
 		all.Subscriptions = append(all.Subscriptions, foreign)
 	}}
-	if known, err := books.Reconcile(s.ctx, own.id); err != nil || known.Plan != plan.Growth {
+	if known, err := activity.Reconcile(s.ctx, own.id); err != nil || known.Plan != plan.Growth {
 		t.Errorf("a price of its own for a plan of ours: %+v, %v", known, err)
 	}
 }
@@ -125,11 +125,11 @@ func TestReconcile_TaxThatCannotBeSetHoldsUpNoPlan(t *testing.T) {
 	b := s.customer("US")
 	// taxed, though the country wants none
 	b.must(s.server.Pay(b.open("plan", "pro_monthly", true).Session, stripe.Visa))
-	books := s.newBilling(nil)
-	books.Stripe = &oddStripe{
+	activity := s.newBilling(nil)
+	activity.Stripe = &oddStripe{
 		Stripe: s.way, tell: func(*subscription.Snapshot) {}, taxes: errors.New("the rate is gone"),
 	}
-	if _, err := books.Reconcile(s.ctx, b.id); err == nil {
+	if _, err := activity.Reconcile(s.ctx, b.id); err == nil {
 		t.Error("nobody hears of the tax")
 	}
 	if a, err := s.store.LoadAccount(s.ctx, b.id); err != nil || a.Plan != plan.Pro {
@@ -143,15 +143,15 @@ func TestReconcile_DeletedCustomerHasNoPlan(t *testing.T) {
 	s := openBillingEnv(t)
 	b := s.customer("US")
 	b.buy("plan", "pro_monthly")
-	books := s.newBilling(nil)
-	if known, err := books.Reconcile(s.ctx, b.id); err != nil || known.Plan != plan.Pro {
+	activity := s.newBilling(nil)
+	if known, err := activity.Reconcile(s.ctx, b.id); err != nil || known.Plan != plan.Pro {
 		t.Fatalf("%+v, %v", known, err)
 	}
-	books.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
+	activity.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
 		*all = subscription.Snapshot{Customer: all.Customer, ReadAt: all.ReadAt, Deleted: true}
 	}}
 	for range 2 {
-		known, err := books.Reconcile(s.ctx, b.id)
+		known, err := activity.Reconcile(s.ctx, b.id)
 		require.NoError(t, err)
 		expect.Equal(t, known.Plan, plan.Free)
 		expect.False(t, known.Lasts)
@@ -184,9 +184,9 @@ func TestReconcile_EndsSubscriptionWhosePriceWasReplacedDespiteCrashes(t *testin
 				all.ReadAt.Truncate(time.Second)
 		}
 		d := &dying{at: at, after: at%2 == 0}
-		books := s.newBilling(d)
-		books.Stripe = &oddStripe{Stripe: dyingStripe{s.way, d}, tell: over}
-		if _, err := books.Reconcile(s.ctx, b.id); (err != nil) != (at > 0) {
+		activity := s.newBilling(d)
+		activity.Stripe = &oddStripe{Stripe: dyingStripe{s.way, d}, tell: over}
+		if _, err := activity.Reconcile(s.ctx, b.id); (err != nil) != (at > 0) {
 			t.Errorf("step %d: %v", at, err)
 		}
 		if at == 0 {
@@ -247,9 +247,9 @@ func TestReconcile_ShowsAFormerSubscriptionAndDoesNotRefundIt(t *testing.T) {
 				all.Subscriptions[0].Price, all.Subscriptions[0].Plan = "price_x", ""
 				all.Subscriptions = append(all.Subscriptions, beside)
 			}}
-			books := b.newBilling(nil)
-			books.Stripe = told
-			if _, err := books.Reconcile(b.ctx, b.id); err != nil { // from here on the second one counts
+			activity := b.newBilling(nil)
+			activity.Stripe = told
+			if _, err := activity.Reconcile(b.ctx, b.id); err != nil { // from here on the second one counts
 				t.Fatal(err)
 			}
 			told.tell = func(all *subscription.Snapshot) {
@@ -258,7 +258,7 @@ func TestReconcile_ShowsAFormerSubscriptionAndDoesNotRefundIt(t *testing.T) {
 				}
 				all.Subscriptions = append(all.Subscriptions, beside)
 			}
-			known, err := books.Reconcile(b.ctx, b.id)
+			known, err := activity.Reconcile(b.ctx, b.id)
 			in := expect.In(t, "%s", name)
 			require.NoError(in, err)
 			expect.Equal(in, known.Plan, plan.Growth)
@@ -287,9 +287,9 @@ func (b *customer) reconciles(tell func(*subscription.Snapshot), want, odd strin
 		tell = func(*subscription.Snapshot) {}
 	}
 	told := &oddStripe{Stripe: b.way, tell: tell}
-	books := b.newBilling(nil)
-	books.Stripe = told
-	known, err := books.Reconcile(b.ctx, b.id)
+	activity := b.newBilling(nil)
+	activity.Stripe = told
+	known, err := activity.Reconcile(b.ctx, b.id)
 	require.NoError(b.t, err)
 	expect.Equal(b.t, known.Plan, want)
 	expect.Equal(b.t, known.OddPrice, odd)

@@ -13,20 +13,20 @@ import (
 	"github.com/chainaccess/gateway/store/usagedb"
 )
 
-// StatementBook closes periods (statement.Book).
-type StatementBook interface {
+// StatementCloser closes periods (statement.Compiler).
+type StatementCloser interface {
 	CloseOne(ctx context.Context, ref usagedb.UsagePeriod, ended statement.Ended) (statement.Outcome, error)
 	Sweep(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (statement.Swept, error)
 	SweepOn(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (statement.Swept, error)
 }
 
-var _ StatementBook = (*statement.Book)(nil)
+var _ StatementCloser = (*statement.Compiler)(nil)
 
 // Statements closes statements. Its activities are idempotent. Causes of failures stay out of
 // histories.
 type Statements struct {
-	Book   StatementBook
-	Logger *slog.Logger
+	Compiler StatementCloser
+	Logger   *slog.Logger
 	// Count is called with how many closings had a result of ClosingResults; nil for none.
 	Count func(result string, n int)
 }
@@ -64,7 +64,7 @@ type ClosedStatement struct {
 //nolint:gocritic // a copy does no harm
 func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedStatement, error) {
 	ref := usagedb.UsagePeriod{Account: c.Account, Period: c.Period.Key}
-	out, err := s.Book.CloseOne(ctx, ref, statement.Ended{At: c.Period.End, Plan: c.Period.Plan})
+	out, err := s.Compiler.CloseOne(ctx, ref, statement.Ended{At: c.Period.End, Plan: c.Period.Plan})
 	if err != nil {
 		s.count(failedResult, 1)
 		s.Logger.Error("statement not closed; will retry", "account_id", c.Account, "period", c.Period.Key,
@@ -104,9 +104,9 @@ const pageTries = 5
 // accounts that fail, which the log names, and completes.
 func (s *Statements) SweepStatements(ctx context.Context, from SweepFrom) (SweptPage, error) {
 	beat := func() { activity.RecordHeartbeat(ctx) }
-	sweep := s.Book.Sweep
+	sweep := s.Compiler.Sweep
 	if activity.GetInfo(ctx).Attempt >= pageTries {
-		sweep = s.Book.SweepOn
+		sweep = s.Compiler.SweepOn
 	}
 	swept, err := sweep(ctx, from.After, statement.SweepPage, beat, s.Logger)
 	if err != nil {

@@ -15,39 +15,40 @@ import (
 	"github.com/chainaccess/gateway/store/usagedb"
 )
 
-// scriptedBook returns what it is set to.
-type scriptedBook struct {
+// scriptedCloser returns what it is set to.
+type scriptedCloser struct {
 	one    statement.Outcome
 	page   statement.Swept
 	failed error
 }
 
-func (b *scriptedBook) CloseOne(context.Context, usagedb.UsagePeriod, statement.Ended) (statement.Outcome, error) {
+func (b *scriptedCloser) CloseOne(context.Context, usagedb.UsagePeriod, statement.Ended) (statement.Outcome, error) {
 	return b.one, b.failed
 }
 
-func (b *scriptedBook) Sweep(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
+func (b *scriptedCloser) Sweep(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
 	return b.page, b.failed
 }
 
-func (b *scriptedBook) SweepOn(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
+func (b *scriptedCloser) SweepOn(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
 	return b.page, b.failed
 }
 
 func TestStatement_ClosingsAreCountedByOutcome(t *testing.T) {
 	t.Parallel()
-	counted, book := map[string]int{}, &scriptedBook{}
+	counted, compiler := map[string]int{}, &scriptedCloser{}
 	of := &activities.Statements{
-		Book: book, Logger: slog.New(slog.DiscardHandler), Count: func(result string, n int) { counted[result] += n },
+		Compiler: compiler, Logger: slog.New(slog.DiscardHandler),
+		Count: func(result string, n int) { counted[result] += n },
 	}
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	env.RegisterActivity(of)
 	for name, c := range map[string]struct {
-		book     scriptedBook
+		compiler scriptedCloser
 		one, all map[string]int
 	}{
 		"closed": {
-			scriptedBook{
+			scriptedCloser{
 				one:  statement.Outcome{Known: true, Closed: true},
 				page: statement.Swept{Report: statement.Report{Closed: 7, Adjusted: 2, Waiting: 9}, Failed: 1},
 			},
@@ -55,25 +56,25 @@ func TestStatement_ClosingsAreCountedByOutcome(t *testing.T) {
 			map[string]int{"closed": 7, "adjusted": 2, "failed": 1},
 		},
 		"waiting": {
-			scriptedBook{one: statement.Outcome{Known: true}}, map[string]int{}, map[string]int{
+			scriptedCloser{one: statement.Outcome{Known: true}}, map[string]int{}, map[string]int{
 				"closed": 0, "adjusted": 0, "failed": 0,
 			},
 		},
 		"failed": {
-			scriptedBook{failed: errors.New("the record is away")},
+			scriptedCloser{failed: errors.New("the record is away")},
 			map[string]int{"failed": 1},
 			map[string]int{"failed": 1},
 		},
 	} {
-		*book = c.book
+		*compiler = c.compiler
 		clear(counted)
 		if _, err := env.ExecuteActivity(of.CloseStatement,
-			activities.Closing{}); (err != nil) != (c.book.failed != nil) || !maps.Equal(counted, c.one) {
+			activities.Closing{}); (err != nil) != (c.compiler.failed != nil) || !maps.Equal(counted, c.one) {
 			t.Errorf("%s: closing one counts %v, %v; want %v", name, counted, err, c.one)
 		}
 		clear(counted)
 		if _, err := env.ExecuteActivity(of.SweepStatements,
-			activities.SweepFrom{}); (err != nil) != (c.book.failed != nil) || !maps.Equal(counted, c.all) {
+			activities.SweepFrom{}); (err != nil) != (c.compiler.failed != nil) || !maps.Equal(counted, c.all) {
 			t.Errorf("%s: a page counts %v, %v; want %v", name, counted, err, c.all)
 		}
 	}

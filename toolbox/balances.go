@@ -59,13 +59,13 @@ var coins = map[chain.ID]coin{
 // Ledger reads balances and transfers of addresses.
 type Ledger struct {
 	chains dataCaller
-	facts  *tokenBook
+	facts  *tokenCache
 	now    func() time.Time
 }
 
 // NewLedger returns a Ledger that reads from chains.
 func NewLedger(chains dataCaller, now func() time.Time) *Ledger {
-	return &Ledger{chains, newTokenBook(chains, now), now}
+	return &Ledger{chains, newTokenCache(chains, now), now}
 }
 
 const (

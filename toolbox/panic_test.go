@@ -62,7 +62,7 @@ func TestPanic_OfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 			return err
 		},
 		"facts of tokens": func() error {
-			_, all := newTokenBook(breaking{}, now).of(ctx, chain.EthMainnet, []wallet.Address{{1}})
+			_, all := newTokenCache(breaking{}, now).of(ctx, chain.EthMainnet, []wallet.Address{{1}})
 			return fmt.Errorf("all: %t", all)
 		},
 	} {

@@ -29,10 +29,10 @@ type tokenFacts struct {
 	decimals     *int
 }
 
-// tokenBook caches tokens' names, symbols and decimals. It asks for many tokens in one eth_call of
+// tokenCache caches tokens' names, symbols and decimals. It asks for many tokens in one eth_call of
 // a contract that is never deployed (solidity/TokenFacts.sol). It is best effort: a balance is
 // worth more than a name, so any failure leaves the facts unknown.
-type tokenBook struct {
+type tokenCache struct {
 	chains dataCaller
 	now    func() time.Time
 	known  *lru.Cache[tokenKey, rememberedFacts]
@@ -66,17 +66,17 @@ const (
 	nameLength   = 64
 )
 
-func newTokenBook(chains dataCaller, now func() time.Time) *tokenBook {
+func newTokenCache(chains dataCaller, now func() time.Time) *tokenCache {
 	known, err := lru.New[tokenKey, rememberedFacts](factsKept)
 	if err != nil {
 		panic(err) // the size is a constant
 	}
-	return &tokenBook{chains, now, known}
+	return &tokenCache{chains, now, known}
 }
 
 // of returns the facts of tokens and asks for those that are not cached; all is false if some could
 // not be asked.
-func (b *tokenBook) of(ctx context.Context, id chain.ID,
+func (b *tokenCache) of(ctx context.Context, id chain.ID,
 	contracts []wallet.Address,
 ) (facts map[wallet.Address]tokenFacts, all bool) {
 	facts = make(map[wallet.Address]tokenFacts, len(contracts))
@@ -106,7 +106,7 @@ func (b *tokenBook) of(ctx context.Context, id chain.ID,
 }
 
 // read asks for the facts of some tokens, and caches them.
-func (b *tokenBook) read(ctx context.Context, id chain.ID,
+func (b *tokenCache) read(ctx context.Context, id chain.ID,
 	contracts []wallet.Address,
 ) (map[wallet.Address]tokenFacts, error) {
 	code, err := factsReader.with(contracts)

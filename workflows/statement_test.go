@@ -239,19 +239,19 @@ func recordStatements(t *testing.T) {
 	}, "the schedule starts a sweep")
 }
 
-// failingBook is a book in which most accounts of the page cannot be closed in the first two
+// failingCloser is a closer with which most accounts of the page cannot be closed in the first two
 // rounds.
-type failingBook struct {
+type failingCloser struct {
 	tries, rounds int
 }
 
-var _ activities.StatementBook = (*failingBook)(nil)
+var _ activities.StatementCloser = (*failingCloser)(nil)
 
-func (b *failingBook) CloseOne(context.Context, usagedb.UsagePeriod, statement.Ended) (statement.Outcome, error) {
+func (b *failingCloser) CloseOne(context.Context, usagedb.UsagePeriod, statement.Ended) (statement.Outcome, error) {
 	return statement.Outcome{}, errors.New("not asked for")
 }
 
-func (b *failingBook) Sweep(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
+func (b *failingCloser) Sweep(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
 	b.tries++
 	if b.rounds == 2 {
 		b.rounds++
@@ -260,7 +260,7 @@ func (b *failingBook) Sweep(context.Context, account.ID, int, func(), *slog.Logg
 	return statement.Swept{}, errors.New("20 accounts of a batch could not be closed")
 }
 
-func (b *failingBook) SweepOn(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
+func (b *failingCloser) SweepOn(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
 	b.rounds++
 	return statement.Swept{Accounts: 30, Failed: 25, End: true}, nil
 }
@@ -271,8 +271,8 @@ func TestStatementSweep_GoesOnPastFailingAccountsAndShowsThem(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment()
 	workflows.RegisterBilling(env)
-	book := &failingBook{}
-	statements := activities.Statements{Book: book, Logger: slog.New(slog.DiscardHandler)}
+	compiler := &failingCloser{}
+	statements := activities.Statements{Compiler: compiler, Logger: slog.New(slog.DiscardHandler)}
 	env.RegisterActivityWithOptions(statements.SweepStatements, activity.RegisterOptions{Name: "SweepStatements"})
 	var shown []string
 	for name, set := range map[string]temporal.SearchAttributeUpdate{
@@ -289,7 +289,7 @@ func TestStatementSweep_GoesOnPastFailingAccountsAndShowsThem(t *testing.T) {
 	env.ExecuteWorkflow(workflows.StatementSweepWorkflow, workflows.StatementSweep{})
 	err := env.GetWorkflowError()
 	require.NoError(t, err)
-	expect.Equal(t, book.tries, 9)
-	expect.Equal(t, book.rounds, 3)
+	expect.Equal(t, compiler.tries, 9)
+	expect.Equal(t, compiler.rounds, 3)
 	expect.EqualSlices(t, shown, []string{"failed", "well", "over"})
 }

@@ -246,10 +246,10 @@ func (w *world) check() {
 func (w *world) checkStatements() {
 	owner := w.account()
 	stated := map[string]plan.Units{}
-	entries, err := w.book.List(w.ctx, &owner)
+	entries, err := w.compiler.List(w.ctx, &owner)
 	w.must(err)
 	for _, e := range entries {
-		s, err := w.book.Get(w.ctx, &owner, e.Name)
+		s, err := w.compiler.Get(w.ctx, &owner, e.Name)
 		w.must(err)
 		if s.Totals.Units > 0 {
 			stated[e.Name] = s.Totals.Units
@@ -412,7 +412,7 @@ func TestSubscription_TrafficCrossesABoundaryWhileStripeIsSilent(t *testing.T) {
 	}
 	owner := w.account()
 	for period, want := range w.used {
-		if s, err := w.book.Get(w.ctx, &owner, period); err != nil || s.Totals.Units != want {
+		if s, err := w.compiler.Get(w.ctx, &owner, period); err != nil || s.Totals.Units != want {
 			t.Errorf("the statement of %s says %s, want %s, %v", period, s.Totals.Units, want, err)
 		}
 	}

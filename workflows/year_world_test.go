@@ -41,19 +41,19 @@ import (
 // in Temporal's test environment, which skips time; the clocks of Stripe and Redis are set to it;
 // PostgreSQL gets explicit instants. Webhooks are lost and delayed by the seed.
 type world struct {
-	t      *testing.T
-	ctx    context.Context //nolint:containedctx // a test's own
-	random *mathrand.Rand
-	redis  *testkit.RedisServer
-	server *stripe.Server
-	way    *billing.Stripe
-	api    string // URL of the server
-	store  *store.Store
-	meter  *meter.Meter
-	limits *limits.Limits
-	book   *statement.Book
-	db     *pgx.Conn
-	bought *activities.Billing
+	t        *testing.T
+	ctx      context.Context //nolint:containedctx // a test's own
+	random   *mathrand.Rand
+	redis    *testkit.RedisServer
+	server   *stripe.Server
+	way      *billing.Stripe
+	api      string // URL of the server
+	store    *store.Store
+	meter    *meter.Meter
+	limits   *limits.Limits
+	compiler *statement.Compiler
+	db       *pgx.Conn
+	bought   *activities.Billing
 
 	owner    account.ID
 	users    []account.UserID
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, seed uint64, start time.Time, policy stripe.Policy) 
 	w.must(err)
 	t.Cleanup(func() { _ = w.meter.Close() })
 	w.limits = limits.New(w.store, w.meter, nil, w.now)
-	w.book = &statement.Book{Store: w.store, Now: w.now}
+	w.compiler = &statement.Compiler{Store: w.store, Now: w.now}
 	mails, err := outbox.New(w.store, notify.Site{
 		Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example",
 	}, pepper, w.now)
@@ -307,7 +307,7 @@ func (w *world) freeze() {
 		w.flush()
 		owner, err := w.store.LoadAccount(w.ctx, w.owner)
 		w.must(err)
-		report, err := w.book.Close(w.ctx, []accountdb.Account{owner}, statement.Only(c.Period.Key))
+		report, err := w.compiler.Close(w.ctx, []accountdb.Account{owner}, statement.Only(c.Period.Key))
 		w.must(err)
 		if report.Waiting == 1 && w.now().Before(c.Period.End.Add(statement.Grace+noticed)) {
 			w.later(c) // usage was booked to the period until the cut was noticed

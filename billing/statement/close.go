@@ -58,7 +58,7 @@ type due struct {
 
 // Close closes periods of accounts in one transaction: all of the selected ones, or none. It reads
 // and writes in sets, so that hundreds of accounts cost little more than one. It is idempotent.
-func (b *Book) Close(ctx context.Context, accounts []accountdb.Account, which Choice) (Report, error) {
+func (b *Compiler) Close(ctx context.Context, accounts []accountdb.Account, which Choice) (Report, error) {
 	candidates, waiting, err := b.look(ctx, accounts, which)
 	report := Report{Waiting: waiting}
 	if err != nil || len(candidates) == 0 {
@@ -70,7 +70,7 @@ func (b *Book) Close(ctx context.Context, accounts []accountdb.Account, which Ch
 			busy = append(busy, *candidates[i].account)
 		}
 	}
-	err = b.Store.WriteStatements(ctx, idsOf(busy), func(w *billingdb.StatementBook) error {
+	err = b.Store.WriteStatements(ctx, idsOf(busy), func(w *billingdb.StatementTx) error {
 		dues, _, err := b.choose(ctx, w, busy, which)
 		if err != nil || len(dues) == 0 {
 			return err
@@ -89,10 +89,10 @@ func (b *Book) Close(ctx context.Context, accounts []accountdb.Account, which Ch
 }
 
 // look runs choose without locks.
-func (b *Book) look(ctx context.Context, accounts []accountdb.Account,
+func (b *Compiler) look(ctx context.Context, accounts []accountdb.Account,
 	which Choice,
 ) (dues []due, waiting int, err error) {
-	err = b.Store.ReadStatements(ctx, func(r *billingdb.StatementBook) error {
+	err = b.Store.ReadStatements(ctx, func(r *billingdb.StatementTx) error {
 		dues, waiting, err = b.choose(ctx, r, accounts, which)
 		return err
 	})
@@ -101,7 +101,7 @@ func (b *Book) look(ctx context.Context, accounts []accountdb.Account,
 
 // choose returns what is to be closed, by account and date, and counts ended periods that must
 // wait.
-func (b *Book) choose(ctx context.Context, r *billingdb.StatementBook, accounts []accountdb.Account,
+func (b *Compiler) choose(ctx context.Context, r *billingdb.StatementTx, accounts []accountdb.Account,
 	which Choice,
 ) (dues []due, waiting int, err error) {
 	marks, err := r.Watermarks(ctx)
@@ -154,7 +154,7 @@ func idsOf(accounts []accountdb.Account) []account.ID {
 
 // closing is a transaction that closes periods.
 type closing struct {
-	w      *billingdb.StatementBook
+	w      *billingdb.StatementTx
 	at     time.Time
 	dues   []due
 	report Report

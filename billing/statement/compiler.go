@@ -24,8 +24,8 @@ const Grace = 5 * time.Minute
 // ErrNoPeriod is returned when an account has no period of that name, or the name is not valid.
 var ErrNoPeriod = errors.New("statement: the account has no such period")
 
-// Book compiles and stores statements. It is safe for concurrent use.
-type Book struct {
+// Compiler compiles and stores statements. It is safe for concurrent use.
+type Compiler struct {
 	Store *store.Store
 	Now   func() time.Time
 }
@@ -39,7 +39,7 @@ type Entry struct {
 
 // List returns the periods of an account, newest first. It omits empty ones of accounts that nobody
 // signs in to: they are closed only when somebody asks for them.
-func (b *Book) List(ctx context.Context, of *accountdb.Account) ([]Entry, error) {
+func (b *Compiler) List(ctx context.Context, of *accountdb.Account) ([]Entry, error) {
 	h, err := b.history(ctx, of)
 	if err != nil {
 		return nil, err
@@ -75,14 +75,14 @@ func statedWhenEmpty(a *accountdb.Account) bool {
 }
 
 // Current returns the name of the current period.
-func (b *Book) Current(of *accountdb.Account) string {
+func (b *Compiler) Current(of *accountdb.Account) string {
 	start, _ := of.Cycle.Period(b.Now())
 	return account.Period{Start: start}.Key()
 }
 
 // Get returns the statement of a period by its name: the frozen one, or a live one. It closes the
 // period if that is possible. It returns ErrNoPeriod when the account has no period of that name.
-func (b *Book) Get(ctx context.Context, of *accountdb.Account, name string) (Statement, error) {
+func (b *Compiler) Get(ctx context.Context, of *accountdb.Account, name string) (Statement, error) {
 	ref := usagedb.UsagePeriod{Account: of.ID, Period: name}
 	if s, err := b.frozen(ctx, ref); err == nil || !errors.Is(err, store.ErrNotFound) {
 		return s, err
@@ -115,7 +115,7 @@ func recorded(p *Period, mark time.Time) bool {
 	return !mark.IsZero() && !mark.Before(p.due())
 }
 
-func (b *Book) frozen(ctx context.Context, ref usagedb.UsagePeriod) (Statement, error) {
+func (b *Compiler) frozen(ctx context.Context, ref usagedb.UsagePeriod) (Statement, error) {
 	kept, err := b.Store.FindStatement(ctx, ref)
 	if err != nil {
 		return Statement{}, err
@@ -125,7 +125,7 @@ func (b *Book) frozen(ctx context.Context, ref usagedb.UsagePeriod) (Statement, 
 
 // watermark returns the instant before which all usage of an account is recorded; zero before the
 // first flush.
-func (b *Book) watermark(ctx context.Context, id account.ID) (time.Time, error) {
+func (b *Compiler) watermark(ctx context.Context, id account.ID) (time.Time, error) {
 	mark, err := b.Store.AccountWatermark(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return time.Time{}, nil
@@ -133,9 +133,9 @@ func (b *Book) watermark(ctx context.Context, id account.ID) (time.Time, error) 
 	return mark, err
 }
 
-func (b *Book) history(ctx context.Context, of *accountdb.Account) (*history, error) {
+func (b *Compiler) history(ctx context.Context, of *accountdb.Account) (*history, error) {
 	var h *history
-	err := b.Store.ReadStatements(ctx, func(r *billingdb.StatementBook) error {
+	err := b.Store.ReadStatements(ctx, func(r *billingdb.StatementTx) error {
 		all, err := histories(ctx, r, []accountdb.Account{*of}, b.Now().Add(-maxPeriods*longest))
 		if err == nil {
 			h = all[0]
@@ -155,7 +155,7 @@ func (h *history) usedNames() map[string]bool {
 
 // histories reads what is known of the periods of accounts; of closed periods, those that ended
 // after since.
-func histories(ctx context.Context, r *billingdb.StatementBook, accounts []accountdb.Account,
+func histories(ctx context.Context, r *billingdb.StatementTx, accounts []accountdb.Account,
 	since time.Time,
 ) ([]*history, error) {
 	all, by, ids := make([]*history, len(accounts)), make(map[account.ID]*history, len(accounts)),
@@ -192,7 +192,7 @@ func histories(ctx context.Context, r *billingdb.StatementBook, accounts []accou
 }
 
 // live compiles a period that is not closed, from one database snapshot.
-func (b *Book) live(ctx context.Context, of *accountdb.Account, p *Period) (Statement, error) {
+func (b *Compiler) live(ctx context.Context, of *accountdb.Account, p *Period) (Statement, error) {
 	now := b.Now()
 	f := facts{
 		account: of.ID, period: *p, status: statusOf(p, now), at: now, usage: newTally(),
@@ -202,7 +202,7 @@ func (b *Book) live(ctx context.Context, of *accountdb.Account, p *Period) (Stat
 		f.plan = cmp.Or(p.Plan, planBefore(of, p.End))
 	}
 	ref := usagedb.UsagePeriod{Account: of.ID, Period: p.Name}
-	err := b.Store.ReadStatements(ctx, func(r *billingdb.StatementBook) error {
+	err := b.Store.ReadStatements(ctx, func(r *billingdb.StatementTx) error {
 		marks, err := r.Watermarks(ctx)
 		if err != nil {
 			return err

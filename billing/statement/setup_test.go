@@ -20,9 +20,9 @@ import (
 
 const testTimeout = 90 * time.Second
 
-// desk is a Book over a database of its own, at a time that the test sets.
+// desk is a Compiler over a database of its own, at a time that the test sets.
 type desk struct {
-	*statement.Book
+	*statement.Compiler
 	ctx   context.Context //nolint:containedctx // of one test
 	t     *testing.T
 	store *store.Store
@@ -56,7 +56,8 @@ func open(t *testing.T, now string) *desk {
 	}
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
 	clock := testkit.NewClock(at(t, now))
-	return &desk{Book: &statement.Book{Store: s, Now: clock.Now}, ctx: ctx, t: t, store: s, conn: conn, clock: clock}
+	return &desk{Compiler: &statement.Compiler{Store: s, Now: clock.Now}, ctx: ctx, t: t, store: s, conn: conn,
+		clock: clock}
 }
 
 func (d *desk) must(err error) {

@@ -26,7 +26,7 @@ type Outcome struct {
 
 // CloseOne closes a period, empty or not, once all its usage is recorded. ended is zero when the
 // caller does not know how the period ended. It is idempotent.
-func (b *Book) CloseOne(ctx context.Context, ref usagedb.UsagePeriod, ended Ended) (Outcome, error) {
+func (b *Compiler) CloseOne(ctx context.Context, ref usagedb.UsagePeriod, ended Ended) (Outcome, error) {
 	of, err := b.Store.LoadAccount(ctx, ref.Account)
 	if errors.Is(err, store.ErrNotFound) {
 		return Outcome{}, nil
@@ -75,17 +75,21 @@ type Swept struct {
 // Sweep closes the ended and fully recorded periods of the next page of accounts. An account that
 // fails does not stop the others. Many failures are an error, after which the page is worth a
 // retry. beat is called from time to time, as a heartbeat.
-func (b *Book) Sweep(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (Swept, error) {
+func (b *Compiler) Sweep(ctx context.Context, after account.ID, page int, beat func(),
+	log *slog.Logger,
+) (Swept, error) {
 	return b.sweep(ctx, after, page, maxFailed, beat, log)
 }
 
 // SweepOn is Sweep without a limit of failures, for a page whose retries failed: the accounts after
 // it must not wait.
-func (b *Book) SweepOn(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (Swept, error) {
+func (b *Compiler) SweepOn(ctx context.Context, after account.ID, page int, beat func(),
+	log *slog.Logger,
+) (Swept, error) {
 	return b.sweep(ctx, after, page, sweepBatch+1, beat, log)
 }
 
-func (b *Book) sweep(ctx context.Context, after account.ID, page, limit int, beat func(),
+func (b *Compiler) sweep(ctx context.Context, after account.ID, page, limit int, beat func(),
 	log *slog.Logger,
 ) (Swept, error) {
 	accounts, err := b.Store.ListAccounts(ctx, after, page)
@@ -116,7 +120,7 @@ func (b *Book) sweep(ctx context.Context, after account.ID, page, limit int, bea
 
 // closeBatch closes accounts in one transaction, or one by one when that fails. limit failures are
 // an error: the cause is then not the accounts.
-func (b *Book) closeBatch(ctx context.Context, batch []accountdb.Account, limit int,
+func (b *Compiler) closeBatch(ctx context.Context, batch []accountdb.Account, limit int,
 	log *slog.Logger,
 ) (report Report, failed int, err error) {
 	if report, err = b.Close(ctx, batch, Choice{}); err == nil || ctx.Err() != nil {

@@ -216,8 +216,8 @@ func (v *visited) statements(ctx context.Context, s *store.Store, conn *pgx.Conn
 	if err != nil {
 		return err
 	}
-	book := &statement.Book{Store: s, Now: func() time.Time { return now }}
-	if _, err := book.Close(ctx, []accountdb.Account{held}, statement.Only(v.closed)); err != nil {
+	compiler := &statement.Compiler{Store: s, Now: func() time.Time { return now }}
+	if _, err := compiler.Close(ctx, []accountdb.Account{held}, statement.Only(v.closed)); err != nil {
 		return err
 	}
 	_, err = conn.Exec(ctx,

@@ -130,7 +130,7 @@ func (l *ledger) use(ctx context.Context, holders []holder) error {
 	if err := pause(ctx, now.Truncate(meter.SlotLength).Add(meter.SlotLength).Sub(now)); err != nil {
 		return err
 	}
-	book := meter.NewLatencies(l.meter, meter.LatencyOptions{ //nolint:contextcheck // it ends when it is closed
+	latencies := meter.NewLatencies(l.meter, meter.LatencyOptions{ //nolint:contextcheck // it ends when it is closed
 		Interval: time.Second, Most: 8 * len(flushCalls) * len(holders),
 	})
 	err = l.each(ctx, "making calls", len(holders), func(ctx context.Context, i int) error {
@@ -144,12 +144,12 @@ func (l *ledger) use(ctx context.Context, holders []holder) error {
 				return fmt.Errorf("a call of account %s was not admitted: refused %q, missing %q", s.Account, a.Refused,
 					a.Missing)
 			}
-			book.Observe(s, call, time.Duration(1+(i+n)%50)*time.Millisecond)
+			latencies.Observe(s, call, time.Duration(1+(i+n)%50)*time.Millisecond)
 		}
 		return nil
 	})
-	err = errors.Join(err, book.Close(ctx))
-	if lost := book.Dropped(); err == nil && lost > 0 {
+	err = errors.Join(err, latencies.Close(ctx))
+	if lost := latencies.Dropped(); err == nil && lost > 0 {
 		err = fmt.Errorf("the latencies of %d calls were not written", lost)
 	}
 	return err

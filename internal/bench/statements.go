@@ -119,14 +119,14 @@ func (l *ledger) fillMonth(ctx context.Context, accounts int) error {
 // closeMonth sweeps all accounts. It returns the time and the largest heap.
 func closeMonth(ctx context.Context, s *store.Store, accounts int) (took time.Duration, heapMB float64, err error) {
 	at := time.Date(2026, time.November, 1, 0, 10, 0, 0, time.UTC)
-	book := &statement.Book{Store: s, Now: func() time.Time { return at }}
+	compiler := &statement.Compiler{Store: s, Now: func() time.Time { return at }}
 	stop, largest := watchHeap()
 	begun := time.Now()
 	var after account.ID
 	closed := 0
 	for end := false; !end && err == nil; {
 		var page statement.Swept
-		page, err = book.Sweep(ctx, after, statement.SweepPage, func() {}, slog.New(slog.DiscardHandler))
+		page, err = compiler.Sweep(ctx, after, statement.SweepPage, func() {}, slog.New(slog.DiscardHandler))
 		after, end, closed = page.Last, page.End, closed+page.Closed
 	}
 	took = time.Since(begun)

@@ -175,7 +175,7 @@ func rollupMismatch(u *usagedb.RollupMismatch) *Difference {
 		return nil
 	}
 	l := &u.Line
-	what := fmt.Sprintf("%s of %s, line %q of %s %s on %s, drawn from %q", u.Book, u.Start.Format("2006-01-02T15Z"),
+	what := fmt.Sprintf("%s of %s, line %q of %s %s on %s, drawn from %q", u.Table, u.Start.Format("2006-01-02T15Z"),
 		l.Outcome, l.Service, l.Method, l.Chain, l.Source)
 	if !l.Key.IsZero() {
 		what += ", key " + l.Key.String()

@@ -38,13 +38,13 @@ func TestFlusher_KilledBeforeTheDropCountsLatenciesOnce(t *testing.T) {
 	since, err := m.Now(ctx)
 	must(err)
 	count := func(took time.Duration) {
-		book := meter.NewLatencies(m, meter.LatencyOptions{}) //nolint:contextcheck // it outlives the calls
+		latencies := meter.NewLatencies(m, meter.LatencyOptions{}) //nolint:contextcheck // it outlives the calls
 		for range 25 {
-			book.Observe(subject, &meter.Call{
+			latencies.Observe(subject, &meter.Call{
 				Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
 			}, took)
 		}
-		must(book.Close(ctx))
+		must(latencies.Close(ctx))
 	}
 	recorded := func() account.Latency {
 		all, err := s.Latency(ctx, usagedb.LatencyQuery{

@@ -20,8 +20,9 @@ import (
 	"github.com/chainaccess/gateway/store/usagedb"
 )
 
-// book returns a buffer that is written when it is closed or half full, unless an interval is set.
-func book(t testing.TB, m *meter.Meter, o meter.LatencyOptions) *meter.Latencies {
+// openLatencies returns a buffer that is written when it is closed or half full, unless an interval
+// is set.
+func openLatencies(t testing.TB, m *meter.Meter, o meter.LatencyOptions) *meter.Latencies {
 	t.Helper()
 	if o.Interval == 0 {
 		o.Interval = time.Hour
@@ -32,7 +33,7 @@ func book(t testing.TB, m *meter.Meter, o meter.LatencyOptions) *meter.Latencies
 	return l
 }
 
-func (b *bundle) closeBook(t testing.TB, l *meter.Latencies) {
+func (b *bundle) closeLatencies(t testing.TB, l *meter.Latencies) {
 	t.Helper()
 	if err := l.Close(b.ctx); err != nil {
 		t.Error(err)
@@ -77,7 +78,7 @@ func TestLatencies_ReachTheBucketsOfTheirAccounts(t *testing.T) {
 		onBase := charge(1000)
 		onBase.Chain = "base_mainnet"
 		b.mustAdmit(t, one, charge(1000)) // opens a bucket; that of the other is opened by the latencies
-		l := book(t, b.meter, meter.LatencyOptions{})
+		l := openLatencies(t, b.meter, meter.LatencyOptions{})
 		for range 3 {
 			l.Observe(one.Subject, charge(1000), time.Millisecond)
 		}
@@ -112,9 +113,9 @@ func TestLatencies_BucketOpenedByThemIsSealedAndDropped(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, nil)
-		l := book(t, b.meter, meter.LatencyOptions{})
+		l := openLatencies(t, b.meter, meter.LatencyOptions{})
 		l.Observe(c.Subject, charge(1000), time.Second)
-		b.closeBook(t, l)
+		b.closeLatencies(t, l)
 		if dirty, err := b.meter.DirtyShards(b.ctx, 0, account.Shards); err != nil ||
 			!slices.Contains(dirty, account.Shard(c.Account)) {
 			t.Fatalf("shards %v have something to flush, %v", dirty, err)
@@ -142,11 +143,11 @@ func TestLatencies_CounterSeededBesideThemHoldsUsageAlone(t *testing.T) {
 		c := b.client(t, limits(noWindow, 1<<50, 1<<50))
 		for round := range 2 { // the first one's bucket is sealed
 			b.mustAdmit(t, c, charge(1000))
-			l := book(t, b.meter, meter.LatencyOptions{})
+			l := openLatencies(t, b.meter, meter.LatencyOptions{})
 			for range 50 {
 				l.Observe(c.Subject, charge(1000), time.Duration(round+1)*time.Second)
 			}
-			b.closeBook(t, l)
+			b.closeLatencies(t, l)
 			if round == 0 {
 				b.buckets(t, c)
 			}
@@ -169,7 +170,7 @@ func TestLatencies_LostReplyCountsAtMostOnce(t *testing.T) {
 			p := startProxy(t, server.Addr)
 			c := b.client(t, nil)
 			m := openMeter(b.ctx, t, "redis://"+p.listener.Addr().String()+"/0")
-			l := book(t, m, meter.LatencyOptions{})
+			l := openLatencies(t, m, meter.LatencyOptions{})
 			for range 5 {
 				l.Observe(c.Subject, charge(1), time.Second)
 			}
@@ -201,7 +202,7 @@ func TestLatencies_UnsentAreKept(t *testing.T) {
 	for i := range clients {
 		clients[i] = b.client(t, nil)
 	}
-	l := book(t, m, meter.LatencyOptions{Interval: 10 * time.Millisecond})
+	l := openLatencies(t, m, meter.LatencyOptions{Interval: 10 * time.Millisecond})
 	p.swallow.Store(1)
 	for _, c := range clients {
 		l.Observe(c.Subject, charge(1), time.Second)
@@ -209,7 +210,7 @@ func TestLatencies_UnsentAreKept(t *testing.T) {
 	testkit.Eventually(t, testTimeout, func() bool {
 		return l.Written()+l.Dropped() == int64(len(clients))
 	}, "all are written or lost")
-	b.closeBook(t, l)
+	b.closeLatencies(t, l)
 	expect.NotEqual(t, l.Dropped(), 0)
 	expect.NotEqual(t, l.Written(), 0)
 	expect.AtMost(t, p.count("evalsha"), len(clients))
@@ -229,7 +230,7 @@ func TestLatencies_WaitForARedisThatIsAway(t *testing.T) {
 	b := connect(t, server.URL)
 	p := startProxy(t, server.Addr)
 	m := openMeter(b.ctx, t, "redis://"+p.listener.Addr().String()+"/0")
-	l := book(t, m, meter.LatencyOptions{Interval: 10 * time.Millisecond})
+	l := openLatencies(t, m, meter.LatencyOptions{Interval: 10 * time.Millisecond})
 	p.swallow.Store(-1)
 	const accounts = 20
 	for range accounts {
@@ -240,22 +241,22 @@ func TestLatencies_WaitForARedisThatIsAway(t *testing.T) {
 	testkit.Eventually(t, testTimeout, func() bool {
 		return l.Written()+l.Dropped() == accounts
 	}, "the others are written")
-	b.closeBook(t, l)
+	b.closeLatencies(t, l)
 	if l.Dropped() >= accounts/2 {
 		t.Errorf("%d of %d are lost", l.Dropped(), accounts)
 	}
 }
 
-func TestLatencies_FullBookDropsTheNewestAndNeverWaits(t *testing.T) {
+func TestLatencies_FullBufferDropsTheNewestAndNeverWaits(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	b := connect(t, server.URL)
 	p := startProxy(t, server.Addr)
 	c := b.client(t, nil)
 	m := openMeter(b.ctx, t, "redis://"+p.listener.Addr().String()+"/0")
-	l := book(t, m, meter.LatencyOptions{Most: 1})
+	l := openLatencies(t, m, meter.LatencyOptions{Most: 1})
 	p.swallow.Store(-1)
-	l.Observe(c.Subject, charge(1), time.Second) // fills the book, so it is written
+	l.Observe(c.Subject, charge(1), time.Second) // fills the buffer, so it is written
 	testkit.Eventually(t, testTimeout, func() bool { return p.count("evalsha") == 1 }, "the first is being written")
 	l.Observe(c.Subject, charge(1), 2*time.Second)
 	l.Observe(c.Subject, charge(1), 4*time.Second) // one too many
@@ -273,7 +274,7 @@ func TestLatencies_FullBookDropsTheNewestAndNeverWaits(t *testing.T) {
 	if got := l.Dropped() - dropped; got != 1 {
 		t.Errorf("%d dropped after the end, want the one that came then", got)
 	}
-	b.closeBook(t, l) // again
+	b.closeLatencies(t, l) // again
 	var there int64
 	for _, calls := range b.latencies(t, c) {
 		there += calls
@@ -287,12 +288,12 @@ func TestLatencies_OutliveScriptsThatRedisForgets(t *testing.T) {
 	t.Parallel()
 	b, _ := setupRedis(t)
 	c := b.client(t, nil)
-	l := book(t, b.meter, meter.LatencyOptions{})
+	l := openLatencies(t, b.meter, meter.LatencyOptions{})
 	l.Observe(c.Subject, charge(1), time.Second)
 	if err := b.rdb.ScriptFlush(b.ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	b.closeBook(t, l)
+	b.closeLatencies(t, l)
 	b.wantLatencies(t, c, map[took]int64{{c.Key, "eth_mainnet", "ok", account.LatencyBucketOf(time.Second)}: 1})
 }
 
@@ -355,7 +356,7 @@ func TestLatencies_OfProcessesAddUpExactlyOnceInTheRecord(t *testing.T) {
 	const rounds = 400
 	var fed atomic.Int64
 	for _, m := range []*meter.Meter{r.meter, other} {
-		l := book(t, m, meter.LatencyOptions{Interval: time.Millisecond})
+		l := openLatencies(t, m, meter.LatencyOptions{Interval: time.Millisecond})
 		var callers sync.WaitGroup
 		for _, c := range clients {
 			callers.Go(func() {
@@ -367,7 +368,7 @@ func TestLatencies_OfProcessesAddUpExactlyOnceInTheRecord(t *testing.T) {
 		}
 		load.Go(func() {
 			callers.Wait()
-			r.closeBook(t, l)
+			r.closeLatencies(t, l)
 		})
 	}
 	load.Wait()
@@ -407,7 +408,7 @@ func (r *recorded) latencyInRecord(t testing.TB, c *client, since time.Time) acc
 func TestLatencies_ObservingAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	b := setupMini(t)
 	c := b.client(t, nil)
-	l := book(t, b.meter, meter.LatencyOptions{})
+	l := openLatencies(t, b.meter, meter.LatencyOptions{})
 	call := charge(plan.Unit)
 	l.Observe(c.Subject, call, time.Millisecond)
 	if n := testing.AllocsPerRun(1000, func() { l.Observe(c.Subject, call, time.Millisecond) }); n != 0 {
@@ -421,7 +422,7 @@ func BenchmarkObserveLatency(b *testing.B) {
 	for i := range clients {
 		clients[i] = bundle.client(b, nil)
 	}
-	l := book(b, bundle.meter, meter.LatencyOptions{Interval: time.Second})
+	l := openLatencies(b, bundle.meter, meter.LatencyOptions{Interval: time.Second})
 	call := charge(plan.Unit)
 	b.ReportAllocs()
 	var callers atomic.Int64

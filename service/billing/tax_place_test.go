@@ -15,11 +15,11 @@ import (
 func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		card    stripe.Card
-		country string // the resulting tax country
-		vat     int64
-		books   string
-		note    string
+		card     stripe.Card
+		country  string // the resulting tax country
+		vat      int64
+		recorded string
+		note     string
 	}{
 		"card and network against it": {
 			stripe.German, "DE", plan.VATPercent, "DE: agreed (declared US, card DE, network DE)", "VAT goes by DE",
@@ -52,8 +52,8 @@ func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
 			expect.Equal(in, s.VATPercent, c.vat)
 			expect.Contains(in, s.TaxNote, c.note)
 			expect.Equal(in, c.note == "", s.TaxNote == "")
-			if got := d.Evidence(t, "SELECT tax_evidence FROM billing_customers"); got != c.books {
-				t.Errorf("the customer has %q, want %q", got, c.books)
+			if got := d.Evidence(t, "SELECT tax_evidence FROM billing_customers"); got != c.recorded {
+				t.Errorf("the customer has %q, want %q", got, c.recorded)
 			}
 			if got := d.Evidence(t, "SELECT tax_evidence FROM invoices"); !strings.HasPrefix(got, "DE: contradictory") {
 				t.Errorf("the first invoice has %q", got)

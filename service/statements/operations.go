@@ -27,12 +27,12 @@ type handlers struct {
 	Dependencies
 	*operation.Runner
 
-	statements *statement.Book
+	statements *statement.Compiler
 }
 
 // New defines the operations.
 func New(r *operation.Runner, d Dependencies) *Operations {
-	h := &handlers{Dependencies: d, Runner: r, statements: &statement.Book{Store: d.Store, Now: d.Now}}
+	h := &handlers{Dependencies: d, Runner: r, statements: &statement.Compiler{Store: d.Store, Now: d.Now}}
 	return &Operations{
 		ListStatements:  h.listStatements(),
 		GetStatement:    h.getStatement(),

@@ -168,7 +168,7 @@ func (h *handlers) keysOf(ctx context.Context,
 	for i := range groups {
 		ids[i] = groups[i].Key
 	}
-	err = h.Store.ReadStatements(ctx, func(b *billingdb.StatementBook) error {
+	err = h.Store.ReadStatements(ctx, func(b *billingdb.StatementTx) error {
 		keys, err = b.Keys(ctx, ids)
 		return err
 	})

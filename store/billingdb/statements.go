@@ -101,16 +101,16 @@ func (s *Store) FindStatement(ctx context.Context, of usagedb.UsagePeriod) (Stat
 	}, nil
 }
 
-// StatementBook reads what statements are made of, and writes statements, within one transaction.
-type StatementBook struct{ q *db.Queries }
+// StatementTx reads what statements are made of, and writes statements, within one transaction.
+type StatementTx struct{ q *db.Queries }
 
 // ReadStatements runs read in one read-only snapshot.
-func (s *Store) ReadStatements(ctx context.Context, read func(*StatementBook) error) error {
+func (s *Store) ReadStatements(ctx context.Context, read func(*StatementTx) error) error {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	if err := s.pool.Tx(ctx, snapshot, func(_ pgx.Tx,
 		q *db.Queries,
 	) error {
-		return read(&StatementBook{q})
+		return read(&StatementTx{q})
 	}); err != nil {
 		return fmt.Errorf("read statements: %w", err)
 	}
@@ -119,14 +119,14 @@ func (s *Store) ReadStatements(ctx context.Context, read func(*StatementBook) er
 
 // WriteStatements runs write in one transaction, under locks that keep others from closing periods
 // of these accounts. Everything is committed when write returns nil, and nothing otherwise.
-func (s *Store) WriteStatements(ctx context.Context, accounts []account.ID, write func(*StatementBook) error) error {
+func (s *Store) WriteStatements(ctx context.Context, accounts []account.ID, write func(*StatementTx) error) error {
 	err := s.pool.Tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		// At read committed, each query sees what was committed before it, so nothing read after
 		// the wait for a lock is stale.
 		if err := q.LockStatements(ctx, uuidsOf(accounts)); err != nil {
 			return err
 		}
-		return write(&StatementBook{q})
+		return write(&StatementTx{q})
 	})
 	if err != nil {
 		return fmt.Errorf("write statements of %d accounts: %w", len(accounts), err)
@@ -135,7 +135,7 @@ func (s *Store) WriteStatements(ctx context.Context, accounts []account.ID, writ
 }
 
 // Watermarks returns, by shard, the time before which all usage is in PostgreSQL.
-func (b *StatementBook) Watermarks(ctx context.Context) (map[int]time.Time, error) {
+func (b *StatementTx) Watermarks(ctx context.Context) (map[int]time.Time, error) {
 	rows, err := b.q.ListWatermarks(ctx)
 	marks := make(map[int]time.Time, len(rows))
 	for _, row := range rows {
@@ -145,7 +145,7 @@ func (b *StatementBook) Watermarks(ctx context.Context) (map[int]time.Time, erro
 }
 
 // Heads lists the accounts' closed periods that ended after since, ordered by account and date.
-func (b *StatementBook) Heads(ctx context.Context, accounts []account.ID, since time.Time) ([]StatementHead, error) {
+func (b *StatementTx) Heads(ctx context.Context, accounts []account.ID, since time.Time) ([]StatementHead, error) {
 	rows, err := b.q.ListStatementHeads(ctx, db.ListStatementHeadsParams{Accounts: uuidsOf(accounts), Since: since})
 	heads := make([]StatementHead, len(rows))
 	for i, r := range rows {
@@ -157,7 +157,7 @@ func (b *StatementBook) Heads(ctx context.Context, accounts []account.ID, since 
 }
 
 // Unstated lists the accounts' periods that have usage but no statement.
-func (b *StatementBook) Unstated(ctx context.Context, accounts []account.ID) ([]usagedb.UsagePeriod, error) {
+func (b *StatementTx) Unstated(ctx context.Context, accounts []account.ID) ([]usagedb.UsagePeriod, error) {
 	rows, err := b.q.ListUnstatedUsage(ctx, uuidsOf(accounts))
 	periods := make([]usagedb.UsagePeriod, len(rows))
 	for i, r := range rows {
@@ -167,7 +167,7 @@ func (b *StatementBook) Unstated(ctx context.Context, accounts []account.ID) ([]
 }
 
 // Late lists the accounts' closed periods with usage that no statement includes.
-func (b *StatementBook) Late(ctx context.Context, accounts []account.ID) ([]usagedb.UsagePeriod, error) {
+func (b *StatementTx) Late(ctx context.Context, accounts []account.ID) ([]usagedb.UsagePeriod, error) {
 	rows, err := b.q.ListLateUsage(ctx, uuidsOf(accounts))
 	periods := make([]usagedb.UsagePeriod, len(rows))
 	for i, r := range rows {
@@ -177,7 +177,7 @@ func (b *StatementBook) Late(ctx context.Context, accounts []account.ID) ([]usag
 }
 
 // Ended lists the accounts' periods that were cut short.
-func (b *StatementBook) Ended(ctx context.Context, accounts []account.ID) ([]EndedSpan, error) {
+func (b *StatementTx) Ended(ctx context.Context, accounts []account.ID) ([]EndedSpan, error) {
 	rows, err := b.q.ListEndedPeriodsOf(ctx, uuidsOf(accounts))
 	spans := make([]EndedSpan, len(rows))
 	for i, r := range rows {
@@ -188,7 +188,7 @@ func (b *StatementBook) Ended(ctx context.Context, accounts []account.ID) ([]End
 
 // PlansAt returns the plans that accounts had at the given times. Accounts whose plan has not
 // changed since are omitted.
-func (b *StatementBook) PlansAt(ctx context.Context, of []Moment) (map[Moment]string, error) {
+func (b *StatementTx) PlansAt(ctx context.Context, of []Moment) (map[Moment]string, error) {
 	var p db.ListPlansAtParams
 	for _, m := range of {
 		p.Accounts, p.Instants = append(p.Accounts, m.Account.UUID), append(p.Instants, m.At)
@@ -203,7 +203,7 @@ func (b *StatementBook) PlansAt(ctx context.Context, of []Moment) (map[Moment]st
 
 // Lines sums the usage of periods from the hourly rows, for statements to be frozen. Refusals named
 // in limits get lines of their own.
-func (b *StatementBook) Lines(ctx context.Context, of []usagedb.UsagePeriod, limits []string) ([]StatementLine, error) {
+func (b *StatementTx) Lines(ctx context.Context, of []usagedb.UsagePeriod, limits []string) ([]StatementLine, error) {
 	accounts, periods, err := columnsOf(of)
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (b *StatementBook) Lines(ctx context.Context, of []usagedb.UsagePeriod, lim
 }
 
 // LiveLines sums the usage of one period from the daily rows, for display only.
-func (b *StatementBook) LiveLines(ctx context.Context, of usagedb.UsagePeriod,
+func (b *StatementTx) LiveLines(ctx context.Context, of usagedb.UsagePeriod,
 	limits []string,
 ) ([]StatementLine, error) {
 	accounts, periods, err := columnsOf([]usagedb.UsagePeriod{of})
@@ -247,7 +247,7 @@ func lineOf(r *db.SumStatementLinesRow) StatementLine {
 }
 
 // Keys returns what statements show of these keys. Unknown keys are omitted.
-func (b *StatementBook) Keys(ctx context.Context, ids []account.KeyID) (map[account.KeyID]StatementKey, error) {
+func (b *StatementTx) Keys(ctx context.Context, ids []account.KeyID) (map[account.KeyID]StatementKey, error) {
 	list := make([]uuid.UUID, len(ids))
 	for i, id := range ids {
 		list[i] = id.UUID
@@ -264,7 +264,7 @@ func (b *StatementBook) Keys(ctx context.Context, ids []account.KeyID) (map[acco
 
 // Invoices lists the accounts' invoices that were created before the given time and that no
 // statement includes, oldest first.
-func (b *StatementBook) Invoices(ctx context.Context, before []Moment) ([]StatementInvoice, error) {
+func (b *StatementTx) Invoices(ctx context.Context, before []Moment) ([]StatementInvoice, error) {
 	var p db.ListUntoldInvoicesParams
 	for _, m := range before {
 		p.Accounts, p.Before = append(p.Accounts, m.Account.UUID), append(p.Before, m.At)
@@ -287,7 +287,7 @@ func (b *StatementBook) Invoices(ctx context.Context, before []Moment) ([]Statem
 }
 
 // Frozen reads the statements of these periods. Open periods are omitted.
-func (b *StatementBook) Frozen(ctx context.Context,
+func (b *StatementTx) Frozen(ctx context.Context,
 	of []usagedb.UsagePeriod,
 ) (map[usagedb.UsagePeriod]Statement, error) {
 	accounts, periods, err := columnsOf(of)
@@ -304,7 +304,7 @@ func (b *StatementBook) Frozen(ctx context.Context,
 }
 
 // Adjusted reads the adjustments of these periods, oldest first.
-func (b *StatementBook) Adjusted(ctx context.Context, of []usagedb.UsagePeriod) ([]StatementAdjustment, error) {
+func (b *StatementTx) Adjusted(ctx context.Context, of []usagedb.UsagePeriod) ([]StatementAdjustment, error) {
 	accounts, periods, err := columnsOf(of)
 	if err != nil {
 		return nil, err

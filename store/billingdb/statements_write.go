@@ -15,7 +15,7 @@ import (
 
 // Freeze inserts statements. It fails when a period is already closed or a hash does not match its
 // content.
-func (b *StatementBook) Freeze(ctx context.Context, statements []Statement) error {
+func (b *StatementTx) Freeze(ctx context.Context, statements []Statement) error {
 	var p db.InsertStatementsParams
 	for i := range statements {
 		s := &statements[i]
@@ -40,7 +40,7 @@ func (b *StatementBook) Freeze(ctx context.Context, statements []Statement) erro
 }
 
 // Adjust inserts adjustments, which the contents of their statements include too.
-func (b *StatementBook) Adjust(ctx context.Context, adjustments []StatementAdjustment) error {
+func (b *StatementTx) Adjust(ctx context.Context, adjustments []StatementAdjustment) error {
 	if len(adjustments) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ type ToldInvoice struct {
 
 // Tell records which statements include invoices. It fails when an invoice is already included in
 // one.
-func (b *StatementBook) Tell(ctx context.Context, told []ToldInvoice) error {
+func (b *StatementTx) Tell(ctx context.Context, told []ToldInvoice) error {
 	if len(told) == 0 {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 // RollupMismatch is a group of rows in which a rollup differs from the hourly rows. Line holds the
 // group, without figures.
 type RollupMismatch struct {
-	Book       string // the table of the rollup
+	Table      string // the table of the rollup
 	Start      time.Time
 	Line       account.UsageLine
 	Sum, Hours Figures
@@ -56,9 +56,9 @@ func ofAccount(row db.GetUnequalAccountHourRow) db.GetUnequalDayRow {
 	}
 }
 
-func rollupMismatch(book string, row db.GetUnequalDayRow) *RollupMismatch {
+func rollupMismatch(table string, row db.GetUnequalDayRow) *RollupMismatch {
 	return &RollupMismatch{
-		Book: book, Start: row.Start.UTC(),
+		Table: table, Start: row.Start.UTC(),
 		Line: account.UsageLine{
 			Key: account.KeyID{UUID: row.KeyID}, Agent: row.Agent, Chain: row.Chain, Service: row.Service,
 			Method: row.Method, Class: row.Class, Outcome: row.Outcome, Source: row.Source, Tier: row.Tier,

@@ -422,7 +422,7 @@ func (g *ledgerOf) holdSums(ctx context.Context, t *testing.T, s *store.Store) {
 			e.Totals != e.Hours {
 			t.Errorf("the books of %s differ: %+v, %+v and %+v", period, e.Unequal, e.Totals, e.Hours)
 		}
-		err := s.ReadStatements(ctx, func(b *billingdb.StatementBook) error {
+		err := s.ReadStatements(ctx, func(b *billingdb.StatementTx) error {
 			name := func(l *billingdb.StatementLine) (string, []int64) {
 				n := &l.Totals
 				return fmt.Sprint(l.Key, l.Agent, l.Chain, l.Class, l.Limit),

@@ -20,13 +20,13 @@ import (
 func Statements(ctx context.Context, cfg config.Config,
 	subject string,
 ) (id account.ID, periods []statement.Entry, err error) {
-	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
+	err = withStatements(ctx, cfg, func(s *store.Store, compiler *statement.Compiler) error {
 		of, err := find(ctx, s, subject)
 		if err != nil {
 			return err
 		}
 		id = of.ID
-		periods, err = book.List(ctx, &of)
+		periods, err = compiler.List(ctx, &of)
 		return err
 	})
 	return id, periods, err
@@ -38,12 +38,12 @@ func Statements(ctx context.Context, cfg config.Config,
 func Statement(ctx context.Context, cfg config.Config,
 	subject, period string,
 ) (found statement.Statement, err error) {
-	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
+	err = withStatements(ctx, cfg, func(s *store.Store, compiler *statement.Compiler) error {
 		of, err := find(ctx, s, subject)
 		if err != nil {
 			return err
 		}
-		found, err = book.Get(ctx, &of, period)
+		found, err = compiler.Get(ctx, &of, period)
 		if errors.Is(err, statement.ErrNoPeriod) {
 			return fmt.Errorf("account %s has no period that began on %s; gateway ops statements show %s lists them",
 				of.ID, period, of.ID)
@@ -69,12 +69,12 @@ type ClosedPeriod struct {
 func CloseStatement(ctx context.Context, cfg config.Config,
 	subject, period string,
 ) (closed ClosedPeriod, err error) {
-	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
+	err = withStatements(ctx, cfg, func(s *store.Store, compiler *statement.Compiler) error {
 		of, err := find(ctx, s, subject)
 		if err != nil {
 			return err
 		}
-		out, err := book.CloseOne(ctx, usagedb.UsagePeriod{Account: of.ID, Period: period}, statement.Ended{})
+		out, err := compiler.CloseOne(ctx, usagedb.UsagePeriod{Account: of.ID, Period: period}, statement.Ended{})
 		switch {
 		case err != nil:
 			return err
@@ -99,10 +99,10 @@ func CloseStatement(ctx context.Context, cfg config.Config,
 func SweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger,
 	tell func(sum statement.Swept),
 ) error {
-	return withStatements(ctx, cfg, func(_ *store.Store, book *statement.Book) error {
+	return withStatements(ctx, cfg, func(_ *store.Store, compiler *statement.Compiler) error {
 		var sum statement.Swept
 		for !sum.End {
-			page, err := book.Sweep(ctx, sum.Last, statement.SweepPage, func() {}, log)
+			page, err := compiler.Sweep(ctx, sum.Last, statement.SweepPage, func() {}, log)
 			if err != nil {
 				return fmt.Errorf(
 					"the sweep stopped after %d accounts; statements that it closed stay closed. Run it again: %w",
@@ -116,8 +116,8 @@ func SweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger,
 }
 
 //nolint:gocritic // a copy does no harm
-func withStatements(ctx context.Context, cfg config.Config, use func(*store.Store, *statement.Book) error) error {
+func withStatements(ctx context.Context, cfg config.Config, use func(*store.Store, *statement.Compiler) error) error {
 	return withPayments(ctx, cfg, func(s *store.Store) error {
-		return use(s, &statement.Book{Store: s, Now: time.Now})
+		return use(s, &statement.Compiler{Store: s, Now: time.Now})
 	})
 }

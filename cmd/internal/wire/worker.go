@@ -144,7 +144,7 @@ func newFlusher(b *base, log *slog.Logger) *flush.Flusher {
 // newStatements returns the activities of statements, with their metrics.
 func newStatements(b *base, log *slog.Logger) *activities.Statements {
 	return &activities.Statements{
-		Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log,
+		Compiler: &statement.Compiler{Store: b.store, Now: time.Now}, Logger: log,
 		Count: b.metrics.Outcomes(
 			"gateway_statement_closings_total",
 			"Closings of statements by what became of them: closed, adjusted, failed.", "result",
