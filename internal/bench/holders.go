@@ -144,11 +144,11 @@ func (h *holder) seed(ctx context.Context, l *ledger) error {
 	if len(figures) == 0 {
 		return nil
 	}
-	epoch, err := l.bulk.Epoch(ctx, h.account)
+	token, err := l.bulk.FlushToken(ctx, h.account)
 	if err != nil {
 		return err
 	}
-	done, err := l.bulk.Seed(ctx, h.account, h.key, figures, meter.Snapshot{Epoch: epoch})
+	done, err := l.bulk.Seed(ctx, h.account, h.key, figures, meter.Snapshot{FlushToken: token})
 	if err == nil && !done {
 		err = fmt.Errorf("the counters of account %s were not taken", h.account)
 	}

@@ -328,7 +328,7 @@ const (
 // figures reads counters' sums from PostgreSQL. left is how long the current period still runs.
 func (f *Limits) figures(ctx context.Context, id account.ID, counters []account.Counter, left time.Duration,
 ) ([]meter.Figure, meter.Snapshot, error) {
-	epoch, err := f.meter.Epoch(ctx, id)
+	token, err := f.meter.FlushToken(ctx, id)
 	if err != nil {
 		return nil, meter.Snapshot{}, err
 	}
@@ -336,7 +336,7 @@ func (f *Limits) figures(ctx context.Context, id account.ID, counters []account.
 	if err != nil {
 		return nil, meter.Snapshot{}, err
 	}
-	snapshot := meter.Snapshot{Epoch: epoch}
+	snapshot := meter.Snapshot{FlushToken: token}
 	for _, b := range flushed {
 		snapshot.Flushed = append(snapshot.Flushed, meter.BucketName(b.Slot, id, b.Generation))
 	}

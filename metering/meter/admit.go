@@ -360,8 +360,9 @@ func serviceArg(service string) any {
 	return serviceField(service)
 }
 
-// firstEpoch returns a random first epoch for a shard, so that it differs from every earlier one.
-func firstEpoch() int64 {
+// firstToken returns a random first flush token for a shard, so that it differs from every earlier
+// one.
+func firstToken() int64 {
 	return int64(rand.Uint64() >> 12) //nolint:gosec // uniqueness, not secrecy; 52 bits stay exact in scripts
 }
 

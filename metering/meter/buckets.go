@@ -79,10 +79,10 @@ func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool,
 	return sealed, oldestOpen, nil
 }
 
-// DropBuckets deletes sealed buckets that are in PostgreSQL and ends the epoch of their shards, so
-// that a concurrent seed starts again. When a bucket is gone already, Redis may have lost it before
-// it was in PostgreSQL, and its counters may have been seeded without it: they are deleted, to be
-// seeded again.
+// DropBuckets deletes sealed buckets that are in PostgreSQL and ends the flush token of their
+// shards, so that a concurrent seed starts again. When a bucket is gone already, Redis may have
+// lost it before it was in PostgreSQL, and its counters may have been seeded without it: they are
+// deleted, to be seeded again.
 func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) error {
 	// Before the deletion and after it: the process may be killed in between, and a bucket may be
 	// lost in between.
@@ -101,9 +101,9 @@ func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) 
 	}
 	for shard, names := range byShard {
 		t := tag(shard)
-		// The epoch first: if the process were killed after the deletion alone, a concurrent seed
-		// would miss these buckets. The epoch is deleted, not incremented, because a Redis without
-		// memory refuses all but deletions.
+		// The flush token first: if the process were killed after the deletion alone, a concurrent
+		// seed would miss these buckets. The flush token is deleted, not incremented, because a
+		// Redis without memory refuses all but deletions.
 		pipe.Del(ctx, t+"epoch")
 		members := make([]any, len(names))
 		for i, n := range names {

@@ -145,11 +145,11 @@ func TestCluster_MovedShardIsFollowed(t *testing.T) {
 		"refund": func() error {
 			return c.meter.Refund(c.ctx, one.Subject, charge(100), r, "request", "upstream_timeout")
 		},
-		"push":  func() error { return c.meter.PushKey(c.ctx, withVersion(one.key, 2)) },
-		"epoch": func() error { _, err := c.meter.Epoch(c.ctx, one.Account); return err },
-		"seal":  func() error { _, _, err := c.meter.SealedBuckets(c.ctx, shard, false, 10); return err },
-		"dirty": func() error { _, err := c.meter.DirtyShards(c.ctx, 0, account.Shards); return err },
-		"drop":  func() error { return c.meter.DropBuckets(c.ctx, sealed) },
+		"push":        func() error { return c.meter.PushKey(c.ctx, withVersion(one.key, 2)) },
+		"flush token": func() error { _, err := c.meter.FlushToken(c.ctx, one.Account); return err },
+		"seal":        func() error { _, _, err := c.meter.SealedBuckets(c.ctx, shard, false, 10); return err },
+		"dirty":       func() error { _, err := c.meter.DirtyShards(c.ctx, 0, account.Shards); return err },
+		"drop":        func() error { return c.meter.DropBuckets(c.ctx, sealed) },
 		"seed": func() error {
 			_, err := c.trySeed(t, one, 0, figure{}, account.Counter{Period: "2020-01-01", Source: account.SourcePlan})
 			return err

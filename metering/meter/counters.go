@@ -50,36 +50,36 @@ func place(id account.ID, c *account.Counter) (name, field string) {
 	return name, "u"
 }
 
-// Epoch returns the epoch of the account's shard. It changes with each flush that drops buckets,
-// and when Redis lost everything. Read it before the figures for Seed.
-func (m *Meter) Epoch(ctx context.Context, id account.ID) (int64, error) {
+// FlushToken returns the flush token of the account's shard. It changes with each flush that drops
+// buckets, and when Redis lost everything. Read it before the figures for Seed.
+func (m *Meter) FlushToken(ctx context.Context, id account.ID) (int64, error) {
 	name := accountTag(id) + "epoch"
-	for range epochTries {
+	for range tokenTries {
 		n, err := m.rdb.Get(ctx, name).Int64()
 		if err == nil {
 			return n, nil
 		}
 		if !errors.Is(err, redis.Nil) {
-			return 0, fmt.Errorf("read the flush epoch: %w", err)
+			return 0, fmt.Errorf("read the flush token: %w", err)
 		}
-		// The first epoch is random: were it the same after every loss, figures read before a loss
+		// The first token is random: were it the same after every loss, figures read before a loss
 		// would pass as current.
-		first := firstEpoch()
+		first := firstToken()
 		begun, err := m.rdb.SetNX(ctx, name, first, 0).Result()
 		if err != nil {
-			return 0, fmt.Errorf("begin the flush epoch: %w", err)
+			return 0, fmt.Errorf("begin the flush token: %w", err)
 		}
 		if begun {
 			return first, nil // a drop may have ended it by now; its Seed then starts again
 		}
 	}
-	return 0, errEpochGone
+	return 0, errTokenGone
 }
 
-// epochTries bounds the retries when others begin and end an epoch at the same time.
-const epochTries = 5
+// tokenTries bounds the retries when others begin and end a token at the same time.
+const tokenTries = 5
 
-var errEpochGone = errors.New("read the flush epoch: drops of flushed usage end it faster than it is read")
+var errTokenGone = errors.New("read the flush token: drops of flushed usage end it faster than it is read")
 
 // Figure is the value with which a counter is seeded.
 type Figure struct {
@@ -90,8 +90,8 @@ type Figure struct {
 
 // Snapshot is the state in which figures were read from PostgreSQL.
 type Snapshot struct {
-	Epoch   int64    // read before the figures
-	Flushed []string // the account's buckets that the figures include, as BucketName names them
+	FlushToken int64    // read before the figures
+	Flushed    []string // the account's buckets that the figures include, as BucketName names them
 	// AccountVersion and KeyVersion are the versions of the projections for which the counters were
 	// chosen; 0 for any.
 	AccountVersion, KeyVersion int64
@@ -171,7 +171,7 @@ func (m *Meter) seedScript(ctx context.Context, id account.ID, key account.KeyID
 ) ([]int64, error) {
 	t := accountTag(id)
 	keys := []string{t + "cfg:" + id.String(), t + "key:" + key.String(), t + "dirty", t + "sealed", t + "epoch"}
-	args := []any{s.Epoch, id.String(), orEmpty(s.AccountVersion), orEmpty(s.KeyVersion), audit, len(figures)}
+	args := []any{s.FlushToken, id.String(), orEmpty(s.AccountVersion), orEmpty(s.KeyVersion), audit, len(figures)}
 	for i := range figures {
 		f := &figures[i]
 		name, field := place(id, &f.Counter)

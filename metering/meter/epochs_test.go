@@ -96,12 +96,12 @@ func TestClaim_IsTheFirstDeploymentsAndItsEpochNeverFalls(t *testing.T) {
 	})
 }
 
-// dropping ends a shard's epoch as soon as it begins, as another process's DropBuckets may.
+// dropping ends a shard's flush token as soon as it begins, as another process's DropBuckets may.
 type dropping struct {
 	redis.Hook
 
 	rdb   redis.UniversalClient
-	epoch string
+	token string
 	drops int // still to come
 }
 
@@ -116,27 +116,27 @@ func (d *dropping) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		err := next(ctx, cmd)
 		if name := cmd.Name(); (name == "setnx" || name == "set") && d.drops > 0 {
 			d.drops--
-			d.rdb.Del(ctx, d.epoch)
+			d.rdb.Del(ctx, d.token)
 		}
 		return err
 	}
 }
 
-func TestEpoch_IsReadAlsoWhenADropEndsItAtOnce(t *testing.T) {
+func TestFlushToken_IsReadAlsoWhenADropEndsItAtOnce(t *testing.T) {
 	t.Parallel()
 	b := connect(t, testkit.Redis(t).URL)
 	id := account.NewID()
-	epoch := fmt.Sprintf("{u%04d}:epoch", account.Shard(id))
-	b.meter.Client().AddHook(&dropping{rdb: b.rdb, epoch: epoch, drops: 1})
-	first, err := b.meter.Epoch(b.ctx, id)
+	token := fmt.Sprintf("{u%04d}:epoch", account.Shard(id))
+	b.meter.Client().AddHook(&dropping{rdb: b.rdb, token: token, drops: 1})
+	first, err := b.meter.FlushToken(b.ctx, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := b.meter.Epoch(b.ctx, id)
+	second, err := b.meter.FlushToken(b.ctx, id)
 	if err != nil || second == first {
-		t.Errorf("after a drop the epoch is %d (%v), as it was before", second, err)
+		t.Errorf("after a drop the token is %d (%v), as it was before", second, err)
 	}
-	if third, err := b.meter.Epoch(b.ctx, id); err != nil || third != second {
-		t.Errorf("without a drop the epoch went from %d to %d (%v)", second, third, err)
+	if third, err := b.meter.FlushToken(b.ctx, id); err != nil || third != second {
+		t.Errorf("without a drop the token went from %d to %d (%v)", second, third, err)
 	}
 }

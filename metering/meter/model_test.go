@@ -174,12 +174,12 @@ func (m *model) load(t *testing.T, k *modelKey, service string, a *meter.Admissi
 			if !ok {
 				m.failf(t, "nobody knows the counter %q", what)
 			}
-			epoch, err := m.b.meter.Epoch(m.b.ctx, m.id)
+			token, err := m.b.meter.FlushToken(m.b.ctx, m.id)
 			m.must(t, err)
 			_, err = m.b.meter.Seed(m.b.ctx, m.id, k.limits.Key, []meter.Figure{
 				{Counter: c, Units: m.figure(c), Keep: time.Hour},
 			},
-				meter.Snapshot{Epoch: epoch, AccountVersion: m.version, KeyVersion: k.limits.Version})
+				meter.Snapshot{FlushToken: token, AccountVersion: m.version, KeyVersion: k.limits.Version})
 			m.must(t, err)
 		}
 	}

@@ -201,13 +201,13 @@ func TestSeed_IsRefusedWhenAFlushCameInBetween(t *testing.T) {
 		c := b.client(t, limits(noWindow, 1000, 1000))
 		b.mustAdmit(t, c, charge(400))
 		b.rdb.Del(b.ctx, dayKey(c, b.now(t)), periodKey(c, c.account.Current.Key()))
-		epoch := b.epoch(t, c)
+		token := b.flushToken(t, c)
 		// PostgreSQL is read here, without the bucket that is flushed now.
 		if err := b.meter.DropBuckets(b.ctx, b.buckets(t, c)); err != nil {
 			t.Fatal(err)
 		}
-		day, err1 := b.trySeed(t, c, epoch, figure{}, account.Counter{Day: b.now(t), Key: c.Key})
-		period, err2 := b.trySeed(t, c, epoch, figure{}, account.Counter{
+		day, err1 := b.trySeed(t, c, token, figure{}, account.Counter{Day: b.now(t), Key: c.Key})
+		period, err2 := b.trySeed(t, c, token, figure{}, account.Counter{
 			Period: c.account.Current.Key(), Source: account.SourcePlan,
 		})
 		in := expect.In(t, "seeded from figures of before a flush")
@@ -260,12 +260,12 @@ func TestSeed_ConcurrentOnesMakeOneCounter(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, limits(noWindow, 1000, unlimited))
 		b.push(t, c)
-		epoch, now := b.epoch(t, c), b.now(t)
+		token, now := b.flushToken(t, c), b.now(t)
 		var wg sync.WaitGroup
 		admitted := make(chan struct{}, 100)
 		for range 20 {
 			wg.Go(func() {
-				if ok, err := b.trySeed(t, c, epoch, figure{units: 500}, account.Counter{Day: now, Key: c.Key}); !ok ||
+				if ok, err := b.trySeed(t, c, token, figure{units: 500}, account.Counter{Day: now, Key: c.Key}); !ok ||
 					err != nil {
 					t.Errorf("seed: %t, %v", ok, err)
 				}
@@ -323,13 +323,13 @@ func TestSeed_FindsOpenBucketsHoweverFarApart(t *testing.T) {
 
 // A Redis without memory refuses everything but deletions: a concurrent seed must not take what it
 // read for current.
-func TestDropBuckets_WithoutMemoryEndsTheEpochToo(t *testing.T) {
+func TestDropBuckets_WithoutMemoryEndsTheFlushTokenToo(t *testing.T) {
 	t.Parallel()
 	b, _ := setupRedis(t)
 	c := b.client(t, limits(noWindow, unlimited, 100_000))
 	b.mustAdmit(t, c, charge(1000))
 	b.rdb.Del(b.ctx, periodKey(c, c.account.Current.Key()))
-	epoch, buckets := b.epoch(t, c), b.buckets(t, c)
+	token, buckets := b.flushToken(t, c), b.buckets(t, c)
 	if err := b.rdb.ConfigSet(b.ctx, "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func TestDropBuckets_WithoutMemoryEndsTheEpochToo(t *testing.T) {
 	if left := b.buckets(t, c); len(left) > 0 {
 		t.Fatalf("%d buckets left, want them dropped", len(left))
 	}
-	if ok, err := b.trySeed(t, c, epoch, figure{}, account.Counter{
+	if ok, err := b.trySeed(t, c, token, figure{}, account.Counter{
 		Period: c.account.Current.Key(), Source: account.SourcePlan,
 	}); ok || err != nil {
 		t.Errorf("seeded %t, %v, from what was read before the buckets went", ok, err)

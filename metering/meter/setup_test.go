@@ -304,29 +304,29 @@ func (b *bundle) seedDay(t testing.TB, c *client, day time.Time) {
 
 func (b *bundle) seedCounters(t testing.TB, c *client, f figure, counters ...account.Counter) {
 	t.Helper()
-	ok, err := b.trySeed(t, c, b.epoch(t, c), f, counters...)
+	ok, err := b.trySeed(t, c, b.flushToken(t, c), f, counters...)
 	if err != nil || !ok {
 		t.Fatalf("seed %v: %t, %v", counters, ok, err)
 	}
 }
 
-// trySeed seeds with an epoch that was read before.
-func (b *bundle) trySeed(t testing.TB, c *client, epoch int64, f figure, counters ...account.Counter) (bool, error) {
+// trySeed seeds with a token that was read before.
+func (b *bundle) trySeed(t testing.TB, c *client, token int64, f figure, counters ...account.Counter) (bool, error) {
 	t.Helper()
 	figures := make([]meter.Figure, len(counters))
 	for i, counter := range counters {
 		figures[i] = meter.Figure{Counter: counter, Units: f.units, Keep: time.Hour}
 	}
-	return b.meter.Seed(b.ctx, c.Account, c.Key, figures, meter.Snapshot{Epoch: epoch, Flushed: f.flushed})
+	return b.meter.Seed(b.ctx, c.Account, c.Key, figures, meter.Snapshot{FlushToken: token, Flushed: f.flushed})
 }
 
-func (b *bundle) epoch(t testing.TB, c *client) int64 {
+func (b *bundle) flushToken(t testing.TB, c *client) int64 {
 	t.Helper()
-	epoch, err := b.meter.Epoch(b.ctx, c.Account)
+	token, err := b.meter.FlushToken(b.ctx, c.Account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return epoch
+	return token
 }
 
 func charge(units plan.Units) *meter.Call {
