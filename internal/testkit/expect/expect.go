@@ -174,7 +174,12 @@ func NotNil(t testing.TB, got any, with ...any) {
 // Len reports a failure unless a slice, map or string has a length.
 func Len(t testing.TB, got any, want int, with ...any) {
 	t.Helper()
-	if n := reflect.ValueOf(got).Len(); n != want {
+	n, ok := length(got)
+	if !ok {
+		failf(t, 3, with, "%s = %s, want a slice, map or string of length %d", show(got), want)
+		return
+	}
+	if n != want {
 		failf(t, 3, with, "%s has length %d, want %d: %s", n, want, show(got))
 	}
 }
@@ -182,7 +187,12 @@ func Len(t testing.TB, got any, want int, with ...any) {
 // Empty reports a failure unless a slice, map or string is empty.
 func Empty(t testing.TB, got any, with ...any) {
 	t.Helper()
-	if n := reflect.ValueOf(got).Len(); n != 0 {
+	n, ok := length(got)
+	if !ok {
+		failf(t, 2, with, "%s = %s, want an empty slice, map or string", show(got))
+		return
+	}
+	if n != 0 {
 		failf(t, 2, with, "%s has length %d, want none: %s", n, show(got))
 	}
 }
@@ -190,8 +200,25 @@ func Empty(t testing.TB, got any, with ...any) {
 // NotEmpty reports a failure if a slice, map or string is empty.
 func NotEmpty(t testing.TB, got any, with ...any) {
 	t.Helper()
-	if reflect.ValueOf(got).Len() == 0 {
+	n, ok := length(got)
+	if !ok {
+		failf(t, 2, with, "%s = %s, want a slice, map or string", show(got))
+		return
+	}
+	if n == 0 {
 		failf(t, 2, with, "%s is empty")
+	}
+}
+
+// length returns the length of a slice, map or string, and reports whether value is one. An untyped
+// nil is none.
+func length(value any) (n int, ok bool) {
+	v := reflect.ValueOf(value)
+	switch v.Kind() {
+	case reflect.Array, reflect.Chan, reflect.Map, reflect.Slice, reflect.String:
+		return v.Len(), true
+	default:
+		return 0, false
 	}
 }
 

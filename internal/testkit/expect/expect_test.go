@@ -155,6 +155,24 @@ var assertions = map[string]struct {
 		func(t *recorder) { expect.NotEmpty(t, rows) },
 		func(t *recorder) { expect.NotEmpty(t, rows[1:]) }, "rows[1:] is empty",
 	},
+	"Len of nil": {
+		func(t *recorder) { expect.Len(t, []int(nil), 0) },
+		func(t *recorder) { expect.Len(t, nothing, 2) },
+		"nothing = nil, want a slice, map or string of length 2",
+	},
+	"Empty of nil": {
+		func(t *recorder) { expect.Empty(t, []int(nil)) },
+		func(t *recorder) { expect.Empty(t, nothing) }, "nothing = nil, want an empty slice, map or string",
+	},
+	"NotEmpty of nil": {
+		func(t *recorder) { expect.NotEmpty(t, owner) },
+		func(t *recorder) { expect.NotEmpty(t, nothing) }, "nothing = nil, want a slice, map or string",
+	},
+	"Len of a number": {
+		func(t *recorder) { expect.Len(t, owner, 5) },
+		func(t *recorder) { expect.Len(t, status, 5) },
+		"status = 404, want a slice, map or string of length 5",
+	},
 	"AtLeast": {
 		func(t *recorder) { expect.AtLeast(t, status, 404) },
 		func(t *recorder) { expect.AtLeast(t, status, 405) }, "status = 404, want at least 405",
