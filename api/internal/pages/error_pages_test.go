@@ -7,7 +7,6 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
-	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 // Every reason of the table must have a complete text.
@@ -15,18 +14,20 @@ func TestErrorPages_ExplainEveryReason(t *testing.T) {
 	t.Parallel()
 	for _, e := range fault.Table() {
 		a, ok := advised[e.Reason]
+		if !ok {
+			t.Errorf("%s (%d) has no text", e.Name, e.Code)
+			continue
+		}
 		in := expect.In(t, "%s (%d)", e.Name, e.Code)
-		require.True(in, ok)
-		expect.NotEqual(in, a.Why, "")
-		expect.NotEqual(in, retries[a.Does], "")
-		expect.NotEqual(in, handled[a.Does], "")
-		if a.Does == wait != slices.Contains([]int{429, 500, 502, 503, 504}, e.HTTP) && a.Does != stop {
-			t.Errorf("%s comes with HTTP %d, and its page says %q", e.Name, e.HTTP, retries[a.Does])
+		expect.NotEmpty(in, a.Why)
+		expect.NotEmpty(in, retries[a.Does])
+		expect.NotEmpty(in, handled[a.Does])
+		if a.Does != stop {
+			retryable := slices.Contains([]int{429, 500, 502, 503, 504}, e.HTTP)
+			expect.Equal(in, a.Does == wait, retryable, e.HTTP)
 		}
 	}
-	if len(advised) != len(fault.Table()) {
-		t.Errorf("%d reasons are told of %d", len(advised), len(fault.Table()))
-	}
+	expect.Len(t, advised, len(fault.Table()))
 }
 
 func TestErrorPages_HaveSnippetsForTheThreeClients(t *testing.T) {
@@ -39,25 +40,22 @@ func TestErrorPages_HaveSnippetsForTheThreeClients(t *testing.T) {
 		var ids []string
 		for _, s := range e.Snippets {
 			ids = append(ids, s.ID)
-			in := expect.In(t, "%d in %s is\n%s", code, s.What, s.Text)
+			in := expect.In(t, "the snippet of %d in %s", code, s.What)
 			expect.Contains(in, s.Text, "https://gateway.example/")
 			expect.NotContains(in, s.Text, "<<")
 			expect.NotContains(in, s.Text, "<no value>")
-			if strings.HasPrefix(s.Text, "import") && !strings.Contains(s.Text, e.number()) {
-				t.Errorf("%d in %s does not look for its code", code, s.What)
+			if strings.HasPrefix(s.Text, "import") {
+				expect.Contains(in, s.Text, e.number())
 			}
 		}
 		want := []string{"curl", "viem", "ethers"}
 		if !e.Relayed() {
 			want = []string{"curl", "javascript"}
 		}
-		if !slices.Equal(ids, want) {
-			t.Errorf("%d is told in %v", code, ids)
-		}
+		in := expect.In(t, "the page of %d", code)
+		expect.EqualSlices(in, ids, want)
 		for _, part := range []string{`"code": ` + e.number(), exampleID, "/support/new?request_id="} {
-			if !strings.Contains(e.Example, part) {
-				t.Errorf("the example of %d lacks %s: %s", code, part, e.Example)
-			}
+			expect.Contains(in, e.Example, part)
 		}
 	}
 	for code := range elsewhere {
