@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
@@ -191,4 +192,208 @@ func TestFigures_AreReportedUntilTheEnd(t *testing.T) {
 	}, "the figures are on the board")
 	cancel()
 	<-done
+}
+
+// read makes n reads, whatever their outcome.
+func (c *Chain) read(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		if answer, f := c.Read(deadline(t, testTimeout), request("eth_call")); f == nil {
+			answer.Release()
+		}
+	}
+}
+
+func running(c *Chain) Slot { return c.Slots()[1] }
+
+func TestTraffic_SlotCountsCallsByOutcome(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	clock, begun := testkit.NewClock(now), now.UTC().Truncate(SlotLength)
+	first, second := testkit.Upstream(t), testkit.Upstream(t)
+	_, c := poolOf(t, chain.EthMainnet, clock.Now, providers(first, second))
+	c.Apply(healthy(c, now))
+	first.Default(testkit.Result("0x1"))
+	second.Default(testkit.Result("0x2"))
+	c.read(t, 3)
+	s := running(c)
+	in := expect.In(t, "answered at once")
+	expect.Equal(in, s.Calls, 3)
+	expect.Equal(in, s.Attempts, 3)
+	expect.Equal(in, s.Rerouted, 0)
+	expect.Equal(in, s.Lost, 0)
+	expect.Equal(in, s.Failed, 0)
+	expect.True(in, s.Start.Equal(begun), s.Start, begun)
+	broken := testkit.InvalidJSON()
+	first.Next(broken)
+	c.read(t, 1)
+	s = running(c)
+	in = expect.In(t, "the second answered after the first")
+	expect.Equal(in, s.Calls, 4)
+	expect.Equal(in, s.Attempts, 5)
+	expect.Equal(in, s.Rerouted, 1)
+	expect.Equal(in, s.Lost, 0)
+	expect.Equal(in, s.Failed, 1)
+	first.Next(broken)
+	second.Next(broken)
+	c.read(t, 1)
+	s = running(c)
+	expect.Equal(t, s.Calls, 5)
+	expect.Equal(t, s.Attempts, 7)
+	expect.Equal(t, s.Rerouted, 1)
+	expect.Equal(t, s.Lost, 1)
+	expect.Equal(t, s.Failed, 3)
+	first.Next(testkit.Error(-32602, "invalid params")) // an answer
+	c.read(t, 1)
+	s = running(c)
+	in = expect.In(t, "an error that is an answer")
+	expect.Equal(in, s.Calls, 6)
+	expect.Equal(in, s.Lost, 1)
+	expect.Equal(in, s.Failed, 3)
+	down := healthy(c, now)
+	down.Upstreams[0].Usable, down.Upstreams[1].Usable = false, false
+	down.Upstreams[0].ChainIDOK, down.Upstreams[1].ChainIDOK = false, false
+	c.Apply(down)
+	c.read(t, 2)
+	s = running(c)
+	in = expect.In(t, "nobody to ask")
+	expect.Equal(in, s.Calls, 8)
+	expect.Equal(in, s.Attempts, 8)
+	expect.Equal(in, s.Lost, 3)
+	// After the slot ends, it is reported as the previous one; after another slot it is not.
+	clock.Advance(SlotLength)
+	slots := c.Slots()
+	in = expect.In(t, "five minutes later")
+	expect.Equal(in, slots[0].Calls, 8)
+	expect.Equal(in, slots[0].Lost, 3)
+	expect.Equal(in, slots[1].Calls, 0)
+	expect.True(in, slots[1].Start.Equal(begun.Add(SlotLength)), slots[1].Start)
+	clock.Advance(SlotLength)
+	if slots = c.Slots(); slots[0].Calls != 0 || slots[0].Lost != 0 {
+		t.Errorf("ten minutes later: %+v", slots)
+	}
+}
+
+func TestTraffic_ClientThatGoesAwayLosesNoCall(t *testing.T) {
+	t.Parallel()
+	c, first, _ := twoUpstreams(t)
+	first.Default(testkit.Hang(testkit.Result("0x1")))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if answer, f := c.Read(ctx, request("eth_call")); f == nil {
+			answer.Release()
+		}
+	}()
+	testkit.Eventually(t, testTimeout, func() bool { return first.Total() == 1 }, "the read is under way")
+	cancel()
+	<-done
+	for _, s := range c.Slots() {
+		if s.Lost != 0 || s.Rerouted != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+func TestTraffic_ForgivenFailuresStillCount(t *testing.T) {
+	t.Parallel()
+	_, c := poolOf(t, chain.EthMainnet, testkit.NewClock(noon).Now, providers(testkit.Upstream(t)))
+	e := c.endpoints[0]
+	e.seen(20, time.Millisecond, 5, 1)
+	e.health.mu.Lock()
+	e.health.comeBack()
+	e.health.mu.Unlock()
+	e.seen(4, time.Millisecond, 0, 0)
+	s := running(c)
+	expect.Equal(t, s.Attempts, 30)
+	expect.Equal(t, s.Failed, 6)
+	expect.Equal(t, s.Calls, 30)
+	if f := c.Figures()[0]; f.Calls != 4 || f.Failed != 0 {
+		t.Errorf("the figures are %+v", f)
+	}
+}
+
+func TestTraffic_SlotsOfAllProcessesAddUp(t *testing.T) {
+	t.Parallel()
+	ctx, board, clock := t.Context(), newBoard(t), testkit.NewClock(noon)
+	for i, took := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond} {
+		p, c := poolOf(t, chain.EthMainnet, clock.Now, providers(testkit.Upstream(t)))
+		c.endpoints[0].seen(50, took, i, 0)
+		c.traffic.note(clock.Now(), 2, true, false)
+		for range 2 { // a process's second report replaces its first
+			if err := board.putFigures(ctx, p, string(rune('a'+i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	all, err := board.ReadSlots(ctx, chain.EthMainnet, chain.BaseMainnet)
+	require.NoError(t, err)
+	require.Len(t, all[chain.EthMainnet], 2)
+	require.Empty(t, all[chain.BaseMainnet])
+	s := all[chain.EthMainnet][1]
+	expect.Equal(t, s.Attempts, 101)
+	expect.Equal(t, s.Failed, 1)
+	expect.Equal(t, s.Calls, 99)
+	expect.Equal(t, s.Rerouted, 2)
+	expect.True(t, s.Start.Equal(noon), s.Start)
+	var l account.Latency
+	for bucket, n := range s.Latencies {
+		l[bucket] += n
+	}
+	p50, _ := l.Quantile(0.5)
+	expect.Equal(t, l.Calls(), 100)
+	expect.Between(t, p50, 8*time.Millisecond, 13*time.Millisecond)
+	ttl, err := board.rdb.TTL(ctx, slotsKey(chain.EthMainnet, "a")).Result()
+	in := expect.In(t, "slots last")
+	require.NoError(in, err)
+	expect.Greater(in, ttl, SlotLength)
+	expect.AtMost(in, ttl, slotsLast)
+}
+
+func TestTraffic_StateOfAChainFollowsFromProbesAndCalls(t *testing.T) {
+	t.Parallel()
+	_, c := poolOf(t, chain.EthMainnet, testkit.NewClock(noon).Now, providers(testkit.Upstream(t), testkit.Upstream(t),
+		testkit.Upstream(t)))
+	quiet, bad, few := Slot{Calls: 100, Lost: 10}, Slot{Calls: 100, Lost: 11}, Slot{Calls: 19, Lost: 19}
+	for name, x := range map[string]struct {
+		change func(p *Posted)
+		slots  []Slot
+		state  chain.State
+		why    string
+	}{
+		"all well":          {func(*Posted) {}, nil, chain.Up, ""},
+		"never measured":    {func(p *Posted) { p.Known = false }, nil, chain.Unknown, ""},
+		"one of three away": {func(p *Posted) { p.Snapshot.Upstreams[0].Usable = false }, nil, chain.Up, ""},
+		"one of three left": {func(p *Posted) {
+			p.Snapshot.Upstreams[0].Usable, p.Snapshot.Upstreams[1].Usable = false, false
+		}, nil, chain.Degraded, WhyOneLeft},
+		"one is all there is": {
+			func(p *Posted) { p.Snapshot.Upstreams = p.Snapshot.Upstreams[:1] }, nil, chain.Up, "",
+		},
+		"two out of rotation": {
+			func(p *Posted) { p.Cordons = map[string]Cordon{"up-0": {}, "up-1": {}} }, nil, chain.Degraded, WhyOneLeft,
+		},
+		"all out of rotation": {func(p *Posted) {
+			p.Cordons = map[string]Cordon{"up-0": {}, "up-1": {}, "up-2": {}}
+		}, nil, chain.Down, WhyNoUpstream},
+		"none usable": {
+			func(p *Posted) { clear(p.Snapshot.Upstreams) }, []Slot{quiet}, chain.Down, WhyNoUpstream,
+		},
+		"the head stands": {
+			func(p *Posted) { p.Snapshot.HeadAt = noon.Add(-headStandsAt - time.Second) }, nil,
+			chain.Degraded, WhyHeadStands,
+		},
+		"a tenth is lost":        {func(*Posted) {}, []Slot{bad, quiet}, chain.Up, ""},
+		"more is lost":           {func(*Posted) {}, []Slot{quiet, bad}, chain.Degraded, WhyCallsLost},
+		"too few to tell of now": {func(*Posted) {}, []Slot{bad, few}, chain.Degraded, WhyCallsLost},
+		"too few to tell":        {func(*Posted) {}, []Slot{few, few}, chain.Up, ""},
+	} {
+		p := Posted{Known: true, Snapshot: healthy(c, noon)}
+		p.Snapshot.HeadAt = noon.Add(-20 * time.Second)
+		x.change(&p)
+		if state, why := p.State(x.slots); state != x.state || why != x.why {
+			t.Errorf("%s: %s, %q, want %s, %q", name, state, why, x.state, x.why)
+		}
+	}
 }
