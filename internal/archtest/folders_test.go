@@ -16,7 +16,7 @@ const (
 // oversized maps folders that still exceed maxFiles to their present limits. A limit may only be
 // lowered.
 var oversized = map[string]int{
-	"relay/upstream": 53,
+	"relay/upstream": 42,
 }
 
 // sourceFiles lists the hand-written files of the repository by folder.

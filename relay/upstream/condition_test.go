@@ -158,3 +158,19 @@ func TestStanding_TellsWhetherAChainHasACapabilityNow(t *testing.T) {
 		})
 	}
 }
+
+func TestHead_IsReadStrictly(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]uint64{`"0x10"`: 16, `"0x0"`: 0, `17`: 17, `"0x7fffffffffffffff"`: 1<<63 - 1} {
+		if got, ok := parseHead([]byte(text)); !ok || got != want {
+			t.Errorf("%s reads as %d (%v)", text, got, ok)
+		}
+	}
+	for _, text := range []string{
+		`null`, `""`, `"0x"`, `"16"`, `-1`, `1.5`, `"0xzz"`, `{}`, `"0xffffffffffffffffff"`, `true`, ``,
+	} {
+		if got, ok := parseHead([]byte(text)); ok {
+			t.Errorf("%s reads as %d", text, got)
+		}
+	}
+}

@@ -313,7 +313,7 @@ func TestPanic_InARaceIsABrokenAttempt(t *testing.T) {
 			line := logged.String()
 			in := expect.In(t, "the mistake is not told, nor")
 			expect.Contains(in, line, "a mistake")
-			expect.Contains(in, line, "panic_test.go")
+			expect.Contains(in, line, "hedge_test.go")
 			expect.Contains(in, line, c.endpoints[place].Name)
 			c.panics.write(c.ID, c.endpoints[place].Name, "again", nil)
 			if strings.Contains(logged.String(), "again") {

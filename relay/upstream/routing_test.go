@@ -129,7 +129,7 @@ func TestFailover_ProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
 	edge.On("eth_call", testkit.Hang(testkit.HTML(502)))
 	good.On("eth_call", testkit.Result("0xgood"))
 	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(edge, good))
-	c.Apply(probe(t, p, chain.EthMainnet))
+	c.Apply(probed(t, p))
 	c.endpoints[0].health.fail(minSamples)
 	testkit.Eventually(t, testTimeout, func() bool { return !c.endpoints[0].health.excluded() }, "its time is over")
 	ask := func() {
@@ -144,7 +144,7 @@ func TestFailover_ProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
 	trial.Go(ask)
 	testkit.Eventually(t, testTimeout, func() bool { return edge.Count("eth_call") == 1 }, "the trial is under way")
 	for range 2 * successesToReturn {
-		c.Apply(probe(t, p, chain.EthMainnet))
+		c.Apply(probed(t, p))
 		ask()
 	}
 	if n := edge.Count("eth_call"); n != 1 || !c.endpoints[0].health.newest().out {
@@ -153,7 +153,7 @@ func TestFailover_ProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
 	edge.Release()
 	trial.Wait()
 	for range 2 * successesToReturn {
-		c.Apply(probe(t, p, chain.EthMainnet))
+		c.Apply(probed(t, p))
 	}
 	if h := &c.endpoints[0].health; h.exclusion != 2*firstExclusion || h.until.Sub(h.since) != h.exclusion {
 		t.Errorf("after the failed trial it is out for %s, want %s", h.until.Sub(h.since), 2*firstExclusion)

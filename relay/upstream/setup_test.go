@@ -103,3 +103,23 @@ func deadline(t *testing.T, d time.Duration) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
+
+// measured returns verdicts measured now.
+func measured(able map[chain.Capability]bool) map[chain.Capability]Verdict {
+	now := time.Now()
+	all := make(map[chain.Capability]Verdict)
+	for of, can := range able {
+		all[of] = Verdict{Able: can, MeasuredAt: now, AskedAt: now}
+	}
+	return all
+}
+
+// probed returns the snapshot of a round of probes of Ethereum.
+func probed(t *testing.T, p *Pool) Snapshot {
+	t.Helper()
+	s, err := p.Probe(deadline(t, testTimeout), chain.EthMainnet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

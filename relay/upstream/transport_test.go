@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
@@ -343,4 +344,101 @@ func TestSubmit_CannotBeRewound(t *testing.T) {
 	expect.Error(t, err)
 	require.NotNil(t, seen)
 	expect.Nil(t, seen.GetBody)
+}
+
+// trusting returns a configuration that trusts a test server's certificate.
+func trusting(server *httptest.Server) *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+}
+
+// TestSubmit_SpeaksHTTP1 checks that no HTTP/2 server can make a submission be retried with
+// GOAWAY or REFUSED_STREAM: submissions do not even offer the protocol, while reads do.
+func TestSubmit_SpeaksHTTP1(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, r.Proto)
+		mu.Unlock()
+		_, _ = io.WriteString(w, answerTo(r.Body))
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
+	c.Apply(healthy(c, time.Now()))
+	reads, ok := c.endpoints[0].reads.(*transport.Negotiated)
+	if !ok {
+		t.Fatal("what is behind TLS is net/http's")
+	}
+	reads.TLSClientConfig = trusting(server)
+	c.endpoints[0].writes.TLSClientConfig = trusting(server)
+	for _, send := range []func(context.Context, *Request) (*Answer, *fault.Error){c.Submit, c.Read} {
+		answer, f := send(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	in := expect.In(t, "the submission and the read came over")
+	require.Len(in, seen, 2)
+	expect.Equal(in, seen[0], "HTTP/1.1")
+	expect.Equal(in, seen[1], "HTTP/2.0")
+}
+
+func TestSubmit_ServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(nil)
+	t.Cleanup(server.Close)
+	certificate := server.TLS.Certificates
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: certificate, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := make(chan string, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			received <- err.Error()
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		begin := make([]byte, 4)
+		_, _ = io.ReadFull(conn, begin)
+		received <- string(begin)
+	}()
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+		{Name: "up-0", URL: "https://" + listener.Addr().String(), Supply: "public"},
+	})
+	c.Apply(healthy(c, time.Now()))
+	c.endpoints[0].writes.TLSClientConfig = trusting(server)
+	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+	if f == nil || f.Reason != fault.OutcomeUnknown {
+		t.Errorf("got %v", f)
+	}
+	if got := <-received; got != "POST" { // and not the preface of HTTP/2, "PRI "
+		t.Errorf("the server read %q", got)
+	}
+	_ = listener.Close()
+}
+
+func TestSubmit_NoConnectionInTimeIsNoUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+		{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"},
+	})
+	c.Apply(healthy(c, time.Now()))
+	c.endpoints[0].writes.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done() // a host that drops packets
+		return nil, ctx.Err()
+	}
+	_, f := c.Submit(deadline(t, 50*time.Millisecond), request("eth_sendRawTransaction"))
+	if f == nil || f.Reason != fault.UpstreamTimeout {
+		t.Errorf("got %v, though nothing was sent", f)
+	}
 }

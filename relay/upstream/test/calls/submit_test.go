@@ -1,25 +1,19 @@
-package upstream
+package calls
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
-	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
 func TestSubmit_SendsExactlyOnceWhateverHappens(t *testing.T) {
@@ -30,17 +24,17 @@ func TestSubmit_SendsExactlyOnceWhateverHappens(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, first, second := twoUpstreams(t)
+			c, first, second := upstreamtest.TwoUpstreams(t)
 			first.Default(reply)
-			r := request("eth_sendRawTransaction")
-			_, f := c.Submit(deadline(t, testTimeout), r)
+			r := upstreamtest.Call("eth_sendRawTransaction")
+			_, f := c.Submit(upstreamtest.Context(t), r)
 			if f == nil || f.Reason != fault.OutcomeUnknown {
 				t.Errorf("got %v, want an unknown outcome", f)
 			}
 			if first.Total() != 1 || second.Total() != 0 {
 				t.Errorf("%d and %d requests were sent", first.Total(), second.Total())
 			}
-			if r.Asked != (Asked{Upstream: "up-0", Attempts: 1}) {
+			if r.Asked != (upstream.Asked{Upstream: "up-0", Attempts: 1}) {
 				t.Errorf("asked is %+v", r.Asked)
 			}
 		})
@@ -70,9 +64,9 @@ func TestSubmit_PassesTheNodesOwnErrors(t *testing.T) {
 		{-32000, "sender is over rate limit"},
 		{-32000, "account limit exceeded: pooled 16 txs"},
 	} {
-		c, first, second := twoUpstreams(t)
+		c, first, second := upstreamtest.TwoUpstreams(t)
 		first.Default(testkit.Error(row.code, row.message))
-		answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+		answer, f := c.Submit(upstreamtest.Context(t), upstreamtest.Call("eth_sendRawTransaction"))
 		if f != nil {
 			t.Fatalf("%s: %v", row.message, f)
 		}
@@ -83,7 +77,7 @@ func TestSubmit_PassesTheNodesOwnErrors(t *testing.T) {
 		if first.Total() != 1 || second.Total() != 0 {
 			t.Errorf("%s: %d and %d requests were sent", row.message, first.Total(), second.Total())
 		}
-		if c.endpoints[0].health.inARow > 0 {
+		if upstreamtest.Blamed(c, 0) > 0 {
 			t.Errorf("%s: the upstream is blamed", row.message)
 		}
 	}
@@ -104,9 +98,9 @@ func TestSubmit_TellsThatAProviderRefusedBeforeItSentAnything(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, first, second := twoUpstreams(t)
+			c, first, second := upstreamtest.TwoUpstreams(t)
 			first.Default(reply)
-			_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+			_, f := c.Submit(upstreamtest.Context(t), upstreamtest.Call("eth_sendRawTransaction"))
 			require.NotNil(t, f)
 			expect.Equal(t, f.Reason, fault.UpstreamFailed)
 			expect.Contains(t, f.Message, "was not sent")
@@ -120,9 +114,9 @@ func TestSubmit_TellsThatAProviderRefusedBeforeItSentAnything(t *testing.T) {
 // What a node did before it failed by itself is not known.
 func TestSubmit_DoesNotKnowWhatAFailingNodeDid(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Error(-32603, "Internal error"))
-	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+	_, f := c.Submit(upstreamtest.Context(t), upstreamtest.Call("eth_sendRawTransaction"))
 	require.NotNil(t, f)
 	expect.Equal(t, f.Reason, fault.OutcomeUnknown)
 	expect.Equal(t, first.Total(), 1)
@@ -131,9 +125,9 @@ func TestSubmit_DoesNotKnowWhatAFailingNodeDid(t *testing.T) {
 
 func TestSubmit_TimeoutIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Hang(nil))
-	_, f := c.Submit(deadline(t, 200*time.Millisecond), request("eth_sendRawTransaction"))
+	_, f := c.Submit(upstreamtest.Deadline(t, 200*time.Millisecond), upstreamtest.Call("eth_sendRawTransaction"))
 	require.NotNil(t, f)
 	expect.Equal(t, f.Reason, fault.OutcomeUnknown)
 	expect.Equal(t, first.Total(), 1)
@@ -142,12 +136,12 @@ func TestSubmit_TimeoutIsNotSentAgain(t *testing.T) {
 
 func TestSubmit_GoesOnWhenItsClientGoesAway(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Hang(testkit.Result("0xhash")))
-	ctx, cancel := context.WithCancel(deadline(t, testTimeout))
+	ctx, cancel := context.WithCancel(upstreamtest.Context(t))
 	done := make(chan string, 1)
 	go func() {
-		answer, f := c.Submit(ctx, request("eth_sendRawTransaction"))
+		answer, f := c.Submit(ctx, upstreamtest.Call("eth_sendRawTransaction"))
 		if f != nil {
 			done <- f.Error()
 			return
@@ -155,7 +149,7 @@ func TestSubmit_GoesOnWhenItsClientGoesAway(t *testing.T) {
 		defer answer.Release()
 		done <- string(answer.Result)
 	}()
-	testkit.Eventually(t, testTimeout, func() bool { return first.Total() == 1 }, "the submission arrives")
+	testkit.Eventually(t, upstreamtest.Timeout, func() bool { return first.Total() == 1 }, "the submission arrives")
 	cancel()
 	first.Release()
 	if got := <-done; got != `"0xhash"` || second.Total() != 0 {
@@ -165,29 +159,29 @@ func TestSubmit_GoesOnWhenItsClientGoesAway(t *testing.T) {
 
 func TestSubmit_RefusedConnectionLeavesItToTheNext(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.Close()
 	second.Default(testkit.Result("0xhash"))
-	r := request("eth_sendRawTransaction")
-	answer, f := c.Submit(deadline(t, testTimeout), r)
+	r := upstreamtest.Call("eth_sendRawTransaction")
+	answer, f := c.Submit(upstreamtest.Context(t), r)
 	if f != nil {
 		t.Fatal(f)
 	}
 	answer.Release()
-	if second.Total() != 1 || r.Asked != (Asked{Upstream: "up-1", Attempts: 2}) {
+	if second.Total() != 1 || r.Asked != (upstream.Asked{Upstream: "up-1", Attempts: 2}) {
 		t.Errorf("%d requests, asked %+v", second.Total(), r.Asked)
 	}
 	second.Close()
-	if _, f := c.Submit(deadline(t, testTimeout), r); f == nil || f.Reason != fault.UpstreamFailed {
+	if _, f := c.Submit(upstreamtest.Context(t), r); f == nil || f.Reason != fault.UpstreamFailed {
 		t.Errorf("with everyone down: %v", f)
 	}
 }
 
 func TestSubmit_ConnectionResetOnAcceptSendsAtMostOnce(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.ResetConnections(100)
-	answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+	answer, f := c.Submit(upstreamtest.Context(t), upstreamtest.Call("eth_sendRawTransaction"))
 	switch {
 	case f == nil: // the reset was seen while connecting: nothing was sent, and the other upstream was used
 		answer.Release()
@@ -204,9 +198,9 @@ func TestSubmit_ConnectionResetOnAcceptSendsAtMostOnce(t *testing.T) {
 
 func TestSubmit_DeadKeptConnectionsDoNotRepeatIt(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	for i := range 5 {
-		answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+		answer, f := c.Submit(upstreamtest.Context(t), upstreamtest.Call("eth_sendRawTransaction"))
 		if f != nil {
 			t.Fatal(f)
 		}
@@ -220,110 +214,38 @@ func TestSubmit_DeadKeptConnectionsDoNotRepeatIt(t *testing.T) {
 	}
 }
 
-// trusting returns a configuration that trusts a test server's certificate.
-func trusting(server *httptest.Server) *tls.Config {
-	roots := x509.NewCertPool()
-	roots.AddCert(server.Certificate())
-	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-}
-
-// TestSubmit_SpeaksHTTP1 checks that no HTTP/2 server can make a submission be retried with
-// GOAWAY or REFUSED_STREAM: submissions do not even offer the protocol, while reads do.
-func TestSubmit_SpeaksHTTP1(t *testing.T) {
-	t.Parallel()
-	var mu sync.Mutex
-	var seen []string
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		seen = append(seen, r.Proto)
-		mu.Unlock()
-		_, _ = io.WriteString(w, answerTo(r.Body))
-	}))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
-	c.Apply(healthy(c, time.Now()))
-	reads, ok := c.endpoints[0].reads.(*transport.Negotiated)
-	if !ok {
-		t.Fatal("what is behind TLS is net/http's")
-	}
-	reads.TLSClientConfig = trusting(server)
-	c.endpoints[0].writes.TLSClientConfig = trusting(server)
-	for _, send := range []func(context.Context, *Request) (*Answer, *fault.Error){c.Submit, c.Read} {
-		answer, f := send(deadline(t, testTimeout), request("eth_sendRawTransaction"))
-		if f != nil {
-			t.Fatal(f)
-		}
-		answer.Release()
-	}
-	in := expect.In(t, "the submission and the read came over")
-	require.Len(in, seen, 2)
-	expect.Equal(in, seen[0], "HTTP/1.1")
-	expect.Equal(in, seen[1], "HTTP/2.0")
-}
-
-func TestSubmit_ServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewTLSServer(nil)
-	t.Cleanup(server.Close)
-	certificate := server.TLS.Certificates
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: certificate, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	received := make(chan string, 1)
-	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			received <- err.Error()
-			return
-		}
-		defer func() { _ = conn.Close() }()
-		begin := make([]byte, 4)
-		_, _ = io.ReadFull(conn, begin)
-		received <- string(begin)
-	}()
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
-		{Name: "up-0", URL: "https://" + listener.Addr().String(), Supply: "public"},
-	})
-	c.Apply(healthy(c, time.Now()))
-	c.endpoints[0].writes.TLSClientConfig = trusting(server)
-	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
-	if f == nil || f.Reason != fault.OutcomeUnknown {
-		t.Errorf("got %v", f)
-	}
-	if got := <-received; got != "POST" { // and not the preface of HTTP/2, "PRI "
-		t.Errorf("the server read %q", got)
-	}
-	_ = listener.Close()
-}
-
-func TestSubmit_NoConnectionInTimeIsNoUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
-		{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"},
-	})
-	c.Apply(healthy(c, time.Now()))
-	c.endpoints[0].writes.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		<-ctx.Done() // a host that drops packets
-		return nil, ctx.Err()
-	}
-	_, f := c.Submit(deadline(t, 50*time.Millisecond), request("eth_sendRawTransaction"))
-	if f == nil || f.Reason != fault.UpstreamTimeout {
-		t.Errorf("got %v, though nothing was sent", f)
-	}
-}
-
 func TestSubmit_NeedsAProvenUpstream(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)
-	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(u))
-	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+	_, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, upstreamtest.Providers(u))
+	_, f := c.Submit(upstreamtest.Context(t), upstreamtest.Call("eth_sendRawTransaction"))
 	require.NotNil(t, f)
 	expect.Equal(t, f.Reason, fault.NoUpstream)
 	expect.NotEqual(t, f.RetryAfter, 0)
 	expect.Equal(t, u.Total(), 0)
+}
+
+func TestLimits_RoomComesBackWhateverAnUpstreamDoes(t *testing.T) {
+	t.Parallel()
+	for name, reply := range failing(testkit.Upstream(t)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := testkit.Upstream(t)
+			list := upstreamtest.Providers(server)
+			list[0].MaxConcurrent = 1
+			_, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, list)
+			c.Apply(upstreamtest.Healthy(c, time.Now()))
+			server.Default(reply)
+			for _, ask := range []func(context.Context, *upstream.Request) (*upstream.Answer, *fault.Error){c.Read,
+				c.Submit} {
+				if answer, f := ask(upstreamtest.Context(t), upstreamtest.Call("eth_call")); f == nil {
+					answer.Release()
+				}
+			}
+			server.Default(testkit.Result("0x1"))
+			answer, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_chainId"))
+			require.Nil(t, f) // it would find no room
+			answer.Release()
+		})
+	}
 }

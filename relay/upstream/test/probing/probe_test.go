@@ -1,4 +1,4 @@
-package upstream
+package probing
 
 import (
 	"context"
@@ -15,8 +15,9 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
 // probing starts an upstream of Ethereum at a head.
@@ -31,9 +32,9 @@ func probing(t *testing.T, head uint64) *testkit.UpstreamServer {
 	return u
 }
 
-func probe(t *testing.T, p *Pool, id chain.ID) Snapshot {
+func probe(t *testing.T, p *upstream.Pool, id chain.ID) upstream.Snapshot {
 	t.Helper()
-	s, err := p.Probe(deadline(t, testTimeout), id)
+	s, err := p.Probe(upstreamtest.Context(t), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +52,15 @@ func TestProbe_SaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 	down.Close()
 	html.Default(testkit.HTML(502))
 	html.On("eth_chainId", testkit.HTML(502))
-	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(good, other, lagging, down, html))
+	p, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now,
+		upstreamtest.Providers(good, other, lagging, down, html))
 	s := probe(t, p, chain.EthMainnet)
-	for i, want := range []UpstreamState{
+	for i, want := range []upstream.UpstreamState{
 		{Usable: true, ChainIDOK: true},
-		{Reason: ReasonWrongChain},
-		{Reason: ReasonLagging, ChainIDOK: true, Lag: 100},
-		{Reason: ReasonUnreachable},
-		{Reason: ReasonBadAnswer},
+		{Reason: upstream.ReasonWrongChain},
+		{Reason: upstream.ReasonLagging, ChainIDOK: true, Lag: 100},
+		{Reason: upstream.ReasonUnreachable},
+		{Reason: upstream.ReasonBadAnswer},
 	} {
 		got := s.Upstreams[i]
 		in := expect.In(t, "upstream %d", i)
@@ -73,7 +75,7 @@ func TestProbe_SaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 	c.Apply(s)
 	other.Forget()
 	for range 5 {
-		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		answer, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_call"))
 		if f != nil {
 			t.Fatal(f)
 		}
@@ -94,7 +96,7 @@ func TestProbe_SaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 func TestProbe_CorroboratedHeadIsTheSecondHighestOfThree(t *testing.T) {
 	t.Parallel()
 	low, middle, ahead := probing(t, 1000), probing(t, 1003), probing(t, 1_001_000)
-	p, _ := poolOf(t, chain.EthMainnet, time.Now, providers(low, middle, ahead))
+	p, _ := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, upstreamtest.Providers(low, middle, ahead))
 	for range 2 {
 		s := probe(t, p, chain.EthMainnet)
 		expect.Equal(t, s.Head, 1003)
@@ -107,43 +109,44 @@ func TestProbe_CorroboratedHeadIsTheSecondHighestOfThree(t *testing.T) {
 func TestProbe_OneOfTwoFarAheadEvictsNobody(t *testing.T) {
 	t.Parallel()
 	honest, ahead := probing(t, 1000), probing(t, 1000)
-	p, _ := poolOf(t, chain.EthMainnet, time.Now, providers(honest, ahead))
+	p, _ := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, upstreamtest.Providers(honest, ahead))
 	probe(t, p, chain.EthMainnet)
 	ahead.On("eth_blockNumber", testkit.Result("0xfffffff"))
 	s := probe(t, p, chain.EthMainnet)
 	expect.Equal(t, s.Head, 1000)
 	expect.True(t, s.Upstreams[0].Usable)
 	expect.False(t, s.Upstreams[1].Usable)
-	expect.Equal(t, s.Upstreams[1].Reason, ReasonAhead)
+	expect.Equal(t, s.Upstreams[1].Reason, upstream.ReasonAhead)
 }
 
 func TestProbe_SilentUpstreamStaysProven(t *testing.T) {
 	t.Parallel()
-	clock := testkit.NewClock(noon)
+	clock := testkit.NewClock(upstreamtest.Noon)
 	u := probing(t, 1000)
-	p, c := poolOf(t, chain.EthMainnet, clock.Now, providers(u))
+	p, c := upstreamtest.NewChain(t, chain.EthMainnet, clock.Now, upstreamtest.Providers(u))
 	probe(t, p, chain.EthMainnet)
-	clock.Advance(identityEvery)
+	clock.Advance(identityPause)
 	u.On("eth_chainId", testkit.Reset())
 	s := probe(t, p, chain.EthMainnet)
 	expect.False(t, s.Upstreams[0].Usable)
 	expect.True(t, s.Upstreams[0].ChainIDOK)
 	expect.False(t, s.HeadKnown)
 	u.On("eth_chainId", testkit.Result("0x2"))
-	if s = probe(t, p, chain.EthMainnet); s.Upstreams[0].ChainIDOK || s.Upstreams[0].Reason != ReasonWrongChain {
+	if s = probe(t, p, chain.EthMainnet); s.Upstreams[0].ChainIDOK ||
+		s.Upstreams[0].Reason != upstream.ReasonWrongChain {
 		t.Errorf("moved to another chain, it is %+v", s.Upstreams[0])
 	}
 	c.Apply(s)
-	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
+	if got := upstreamtest.Asked(t, c); got != "none" {
 		t.Errorf("chose %s", got)
 	}
 }
 
 func TestProbe_SpendsTwoCallsARoundAtMost(t *testing.T) {
 	t.Parallel()
-	clock := testkit.NewClock(noon)
+	clock := testkit.NewClock(upstreamtest.Noon)
 	u := probing(t, 1000)
-	p, _ := poolOf(t, chain.EthMainnet, clock.Now, providers(u))
+	p, _ := upstreamtest.NewChain(t, chain.EthMainnet, clock.Now, upstreamtest.Providers(u))
 	probe(t, p, chain.EthMainnet)
 	u.Forget()
 	for range 5 {
@@ -165,9 +168,9 @@ func TestProbe_SpendsTwoCallsARoundAtMost(t *testing.T) {
 func TestProbe_SolanaGoesBySlotAndGenesis(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)
-	u.On("getGenesisHash", testkit.Result(solanaMainnetGen))
+	u.On("getGenesisHash", testkit.Result(solanaGenesis))
 	u.On("getSlot", testkit.Result(300_000_000))
-	p, _ := poolOf(t, chain.SolanaMainnet, time.Now, providers(u))
+	p, _ := upstreamtest.NewChain(t, chain.SolanaMainnet, time.Now, upstreamtest.Providers(u))
 	s := probe(t, p, chain.SolanaMainnet)
 	if !s.Upstreams[0].Usable || s.Head != 300_000_000 {
 		t.Errorf("head %d, upstream %+v", s.Head, s.Upstreams[0])
@@ -178,8 +181,8 @@ func TestProbe_OverriddenChainIDIsTheOneThatCounts(t *testing.T) {
 	t.Parallel()
 	u := probing(t, 1000)
 	u.On("eth_chainId", testkit.Result("0x539"))
-	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
-		"eth_mainnet": {ChainID: 1337, Upstreams: providers(u)},
+	p, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
+		"eth_mainnet": {ChainID: 1337, Upstreams: upstreamtest.Providers(u)},
 	}}, time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -195,16 +198,16 @@ func TestBoard_CarriesVerdictsBetweenProcesses(t *testing.T) {
 	server := testkit.Redis(t)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr})
 	t.Cleanup(func() { _ = rdb.Close() })
-	board := NewBoard(rdb)
+	board := upstream.NewBoard(rdb)
 	u := probing(t, 1000)
 	u.On("eth_getBlockByNumber", testkit.ResultOf(func(r testkit.Request) any {
 		numbers := map[string]string{`["safe",false]`: "0x3c8", `["finalized",false]`: "0x3a8"}
 		return map[string]string{"number": numbers[string(r.Params)]}
 	}))
-	list := providers(u)
+	list := upstreamtest.Providers(u)
 	list[0].URL += "/v2/canary-secret-path?key=canary-secret-query"
-	worker, _ := poolOf(t, chain.EthMainnet, time.Now, list)
-	process, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	worker, _ := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, list)
+	process, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, list)
 	ctx, cancel := context.WithCancel(t.Context())
 	watched := make(chan struct{})
 	go func() {
@@ -218,11 +221,11 @@ func TestBoard_CarriesVerdictsBetweenProcesses(t *testing.T) {
 	if err := board.Publish(ctx, snapshot); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, testTimeout, c.Measured, "the process reads the board")
+	testkit.Eventually(t, upstreamtest.Timeout, c.Measured, "the process reads the board")
 	head, known := c.Head()
 	require.True(t, known)
 	expect.Equal(t, head, 1000)
-	expect.Equal(t, c.choice(plan.Public, plan.Balanced, 0), "up-0")
+	expect.Equal(t, upstreamtest.Asked(t, c), "up-0")
 	want := chain.Heads{Latest: 1000, Safe: 968, Finalized: 936}
 	if heads, known := c.CorroboratedHeads(); heads != want || !known {
 		t.Errorf("the process weighs by %+v, want %+v", heads, want)
@@ -235,7 +238,7 @@ func TestBoard_CarriesVerdictsBetweenProcesses(t *testing.T) {
 	if _, err := board.Read(ctx, chain.EthMainnet); err == nil {
 		t.Error("a board that is gone can be read")
 	}
-	if c.choice(plan.Public, plan.Balanced, 0) != "up-0" {
+	if upstreamtest.Asked(t, c) != "up-0" {
 		t.Error("the last verdicts must stay in force while the board is gone")
 	}
 	cancel()

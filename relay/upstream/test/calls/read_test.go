@@ -1,4 +1,4 @@
-package upstream
+package calls
 
 import (
 	"bytes"
@@ -18,7 +18,9 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
 // failing has every way in which an upstream returns no usable answer to a read.
@@ -123,7 +125,8 @@ func zip(text string, cut int) []byte {
 // zipped answers in this content coding with the output of zip, followed by more.
 func zipped(coding string, cut int, more string) testkit.Reply {
 	return func(x *testkit.Exchange) {
-		testkit.Encoded(coding, append(zip(x.Fill(`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`), cut), more...))(x)
+		testkit.Encoded(coding, append(zip(x.Fill(`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`), cut),
+			more...))(x)
 	}
 }
 
@@ -132,11 +135,11 @@ func TestFailover_WhateverOneUpstreamDoes(t *testing.T) {
 	for name, reply := range failing(testkit.Upstream(t)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, first, second := twoUpstreams(t)
+			c, first, second := upstreamtest.TwoUpstreams(t)
 			first.Default(reply)
 			second.Default(testkit.Result("0xgood"))
-			r := request("eth_call")
-			answer, f := c.Read(deadline(t, testTimeout), r)
+			r := upstreamtest.Call("eth_call")
+			answer, f := c.Read(upstreamtest.Context(t), r)
 			if f != nil {
 				t.Fatal(f)
 			}
@@ -144,7 +147,7 @@ func TestFailover_WhateverOneUpstreamDoes(t *testing.T) {
 			expect.Equal(t, string(answer.Result), `"0xgood"`)
 			expect.Equal(t, first.Total(), 1)
 			expect.Equal(t, second.Total(), 1)
-			if r.Asked != (Asked{Upstream: "up-1", Attempts: 2}) {
+			if r.Asked != (upstream.Asked{Upstream: "up-1", Attempts: 2}) {
 				t.Errorf("asked is %+v", r.Asked)
 			}
 		})
@@ -160,10 +163,10 @@ func TestFailover_FromAnUpstreamThatIsDownOrHangs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, first, second := twoUpstreams(t)
+			c, first, second := upstreamtest.TwoUpstreams(t)
 			breakIt(first)
 			second.Default(testkit.Result("0xgood"))
-			answer, f := c.Read(deadline(t, time.Second), request("eth_call"))
+			answer, f := c.Read(upstreamtest.Deadline(t, time.Second), upstreamtest.Call("eth_call"))
 			if f != nil {
 				t.Fatal(f)
 			}
@@ -193,9 +196,9 @@ func TestFailover_AnswersAreNotTriedElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, first, second := twoUpstreams(t)
+			c, first, second := upstreamtest.TwoUpstreams(t)
 			first.Default(reply)
-			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+			answer, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_call"))
 			if f != nil {
 				t.Fatal(f)
 			}
@@ -203,7 +206,7 @@ func TestFailover_AnswersAreNotTriedElsewhere(t *testing.T) {
 			if second.Total() != 0 {
 				t.Error("the other upstream was asked")
 			}
-			if c.endpoints[0].health.inARow != 0 {
+			if upstreamtest.Blamed(c, 0) != 0 {
 				t.Error("the upstream was blamed for an answer")
 			}
 		})
@@ -238,11 +241,11 @@ func TestFailover_FaultSaysWhyNobodyAnswered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, first, second := twoUpstreams(t)
+			c, first, second := upstreamtest.TwoUpstreams(t)
 			first.Default(row.first)
 			second.Default(row.second)
-			r := request("eth_call")
-			answer, f := c.Read(deadline(t, 500*time.Millisecond), r)
+			r := upstreamtest.Call("eth_call")
+			answer, f := c.Read(upstreamtest.Deadline(t, 500*time.Millisecond), r)
 			require.Nil(t, answer)
 			require.NotNil(t, f)
 			require.Equal(t, f.Reason, row.want)
@@ -280,9 +283,9 @@ func TestFailover_RangeIsRefusedInOurOwnWordsInAnyOrder(t *testing.T) {
 					u.Default(replies[i])
 					servers = append(servers, u)
 				}
-				_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
-				c.Apply(healthy(c, time.Now()))
-				answer, f := c.Read(deadline(t, testTimeout), request("eth_getLogs"))
+				_, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, upstreamtest.Providers(servers...))
+				c.Apply(upstreamtest.Healthy(c, time.Now()))
+				answer, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_getLogs"))
 				in := expect.In(t, "%d, %d, %d", first, second, third)
 				require.Nil(in, answer)
 				require.NotNil(in, f)
@@ -298,16 +301,16 @@ func TestFailover_RangeIsRefusedInOurOwnWordsInAnyOrder(t *testing.T) {
 
 func TestFailover_LastErrorPassesWhenNobodyDoesBetter(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Error(-32000, "header not found"))
 	second.Default(testkit.HTML(502))
-	r := request("eth_call")
-	answer, f := c.Read(deadline(t, testTimeout), r)
+	r := upstreamtest.Call("eth_call")
+	answer, f := c.Read(upstreamtest.Context(t), r)
 	if f != nil || string(answer.Error) != `{"code":-32000,"message":"header not found"}` {
 		t.Fatalf("got %+v, %v", answer, f)
 	}
 	answer.Release()
-	if r.Asked != (Asked{Upstream: "up-0", Attempts: 2}) {
+	if r.Asked != (upstream.Asked{Upstream: "up-0", Attempts: 2}) {
 		t.Errorf("asked %+v", r.Asked)
 	}
 }
@@ -320,17 +323,17 @@ func TestFailover_AsksAtMostThreeUpstreams(t *testing.T) {
 		u.Default(testkit.HTML(502))
 		servers = append(servers, u)
 	}
-	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
-	c.Apply(healthy(c, time.Now()))
-	if _, f := c.Read(deadline(t, testTimeout), request("eth_call")); f == nil {
+	_, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, upstreamtest.Providers(servers...))
+	c.Apply(upstreamtest.Healthy(c, time.Now()))
+	if _, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_call")); f == nil {
 		t.Fatal("there was an answer")
 	}
 	total := 0
 	for _, u := range servers {
 		total += u.Total()
 	}
-	if total != maxAttempts {
-		t.Errorf("%d requests were sent, want %d", total, maxAttempts)
+	if total != 3 {
+		t.Errorf("%d requests were sent, want three", total)
 	}
 }
 
@@ -343,12 +346,13 @@ func TestFailover_MethodThatThreeLackIsFoundAtTheFourth(t *testing.T) {
 		servers = append(servers, u)
 	}
 	servers[3].On("trace_block", testkit.Result("traced"))
-	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
-	c.Apply(healthy(c, time.Now()))
-	if _, f := c.Read(deadline(t, testTimeout), request("trace_block")); f == nil || f.Reason != fault.MethodNotServed {
+	_, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, upstreamtest.Providers(servers...))
+	c.Apply(upstreamtest.Healthy(c, time.Now()))
+	if _, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("trace_block")); f == nil ||
+		f.Reason != fault.MethodNotServed {
 		t.Fatalf("the first call got %v", f)
 	}
-	answer, f := c.Read(deadline(t, testTimeout), request("trace_block"))
+	answer, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("trace_block"))
 	if f != nil || string(answer.Result) != `"traced"` {
 		t.Fatalf("the second call got %v", f)
 	}
@@ -357,40 +361,40 @@ func TestFailover_MethodThatThreeLackIsFoundAtTheFourth(t *testing.T) {
 
 func TestRead_ClientThatGoesAwayBlamesNobody(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Hang(nil))
-	for range failuresInARow + 1 {
+	for range 4 {
 		ctx, cancel := context.WithCancel(t.Context())
 		first.Forget()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = c.Read(ctx, request("eth_call")) // nobody reads the result
+			_, _ = c.Read(ctx, upstreamtest.Call("eth_call")) // nobody reads the result
 		}()
-		testkit.Eventually(t, testTimeout, func() bool { return first.Total() == 1 }, "the request arrives")
+		testkit.Eventually(t, upstreamtest.Timeout, func() bool { return first.Total() == 1 }, "the request arrives")
 		cancel()
 		<-done
 	}
-	if second.Total() != 0 || c.endpoints[0].health.newest().calls != 0 {
-		t.Errorf("after clients went away the other upstream got %d requests, standing: %+v", second.Total(),
-			c.endpoints[0].health.newest())
+	if second.Total() != 0 || c.Figures()[0].Calls != 0 {
+		t.Errorf("after clients went away the other upstream got %d requests, figures: %+v", second.Total(),
+			c.Figures()[0])
 	}
 }
 
 func TestFailover_FarAheadUpstreamIsNotBelievedButTheNextIs(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Result("0xffffffff"))
 	second.Default(testkit.Result("0xf4241")) // one block later
-	r := request("eth_blockNumber")
-	r.Head = Latest
-	answer, f := c.Read(deadline(t, testTimeout), r)
+	r := upstreamtest.Call("eth_blockNumber")
+	r.Head = upstream.Latest
+	answer, f := c.Read(upstreamtest.Context(t), r)
 	if f != nil || string(answer.Result) != `"0xf4241"` {
 		t.Fatalf("got %v, %v", answer, f)
 	}
 	answer.Release()
 	second.Default(testkit.Result("0x1"))
-	answer, f = c.Read(deadline(t, testTimeout), r)
+	answer, f = c.Read(upstreamtest.Context(t), r)
 	if f != nil || string(answer.Result) != `"0xf4241"` {
 		t.Fatalf("went back: %v, %v", answer, f)
 	}
@@ -400,9 +404,9 @@ func TestFailover_FarAheadUpstreamIsNotBelievedButTheNextIs(t *testing.T) {
 func TestRead_LargeAnswersStreamInBoundedMemory(t *testing.T) {
 	t.Parallel()
 	const size = 200 << 20
-	c, first, _ := twoUpstreams(t)
+	c, first, _ := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Large(size))
-	answer, f := c.Read(deadline(t, 2*time.Minute), request("eth_call"))
+	answer, f := c.Read(upstreamtest.Deadline(t, 2*time.Minute), upstreamtest.Call("eth_call"))
 	if f != nil {
 		t.Fatal(f)
 	}
@@ -440,9 +444,9 @@ func TestRead_BrokenStreamsAreReportedAndBlamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, first, _ := twoUpstreams(t)
+			c, first, _ := upstreamtest.TwoUpstreams(t)
 			first.Default(reply)
-			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+			answer, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_call"))
 			if f != nil {
 				t.Fatal(f)
 			}
@@ -454,7 +458,7 @@ func TestRead_BrokenStreamsAreReportedAndBlamed(t *testing.T) {
 			if name == "no JSON in the result" && !errors.Is(err, jsonrpc.ErrSyntax) {
 				t.Errorf("the error is %v", err)
 			}
-			if c.endpoints[0].health.inARow != 1 {
+			if upstreamtest.Blamed(c, 0) != 1 {
 				t.Error("the upstream was not blamed")
 			}
 		})
@@ -464,9 +468,9 @@ func TestRead_BrokenStreamsAreReportedAndBlamed(t *testing.T) {
 func TestRead_StreamMayEndWithItsID(t *testing.T) {
 	t.Parallel()
 	lateHead := `{"jsonrpc":"2.0","result":"` + strings.Repeat("0", 2*transport.PeekBytes)
-	c, first, _ := twoUpstreams(t)
+	c, first, _ := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Raw(200, "application/json", lateHead+`","id":$id,"jsonrpc":"2.0"} `))
-	answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+	answer, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_call"))
 	if f != nil {
 		t.Fatal(f)
 	}
@@ -478,12 +482,12 @@ func TestRead_StreamMayEndWithItsID(t *testing.T) {
 
 func TestRead_AnswersAreBoundedInSize(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
+	c, first, second := upstreamtest.TwoUpstreams(t)
 	first.Default(testkit.Large(4 << 20))
 	second.Default(testkit.Large(4 << 20))
-	r := request("eth_call")
+	r := upstreamtest.Call("eth_call")
 	r.MaxAnswer = 1 << 20
-	answer, f := c.Read(deadline(t, testTimeout), r)
+	answer, f := c.Read(upstreamtest.Context(t), r)
 	if f != nil {
 		t.Fatal(f) // without Content-Length the size is seen only later
 	}
@@ -491,19 +495,19 @@ func TestRead_AnswersAreBoundedInSize(t *testing.T) {
 	if n, err := io.Copy(io.Discard, answer.Rest); err == nil || n > r.MaxAnswer {
 		t.Errorf("%d bytes passed, %v", n, err)
 	}
-	small := request("eth_call")
+	small := upstreamtest.Call("eth_call")
 	small.MaxAnswer = 10
 	first.Default(testkit.Result("0x00000000000000000000"))
 	second.Default(testkit.Result("0x00000000000000000000"))
-	if _, f := c.Read(deadline(t, testTimeout), small); f == nil || f.Reason != fault.RangeTooLarge {
+	if _, f := c.Read(upstreamtest.Context(t), small); f == nil || f.Reason != fault.RangeTooLarge {
 		t.Errorf("an answer announced larger than the bound gave %v", f)
 	}
 	if n := first.Total() + second.Total(); n != 3 {
 		t.Errorf("%d requests were sent, want each upstream asked for what the first announced", n)
 	}
-	for _, e := range c.endpoints {
-		if e.health.inARow != 0 {
-			t.Errorf("%s is blamed", e.Name)
+	for i, name := range c.Names() {
+		if upstreamtest.Blamed(c, i) != 0 {
+			t.Errorf("%s is blamed", name)
 		}
 	}
 }
@@ -513,12 +517,12 @@ func TestRead_RedirectsAreNeverFollowedAndTakeNoCredential(t *testing.T) {
 	target := testkit.Upstream(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		first, second := testkit.Upstream(t), testkit.Upstream(t)
-		list := providers(first, second)
+		list := upstreamtest.Providers(first, second)
 		list[0].Headers = map[string]string{"Authorization": "Bearer canary-token"}
-		_, c := poolOf(t, chain.EthMainnet, time.Now, list)
-		c.Apply(healthy(c, time.Now()))
+		_, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, list)
+		c.Apply(upstreamtest.Healthy(c, time.Now()))
 		first.Default(testkit.WithHeader("Location", target.URL, testkit.Status(status)))
-		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		answer, f := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_call"))
 		if f != nil {
 			t.Fatal(f)
 		}
@@ -555,9 +559,9 @@ func TestRead_StreamThatEndsAfterASlowReaderBlamesNobody(t *testing.T) {
 			clock := testkit.NewClock(time.Now())
 			server := testkit.Upstream(t)
 			server.Default(row.reply)
-			_, c := poolOf(t, chain.EthMainnet, clock.Now, providers(server))
-			c.Apply(healthy(c, clock.Now()))
-			answer, refusal := c.Read(deadline(t, testTimeout), request("eth_call"))
+			_, c := upstreamtest.NewChain(t, chain.EthMainnet, clock.Now, upstreamtest.Providers(server))
+			c.Apply(upstreamtest.Healthy(c, clock.Now()))
+			answer, refusal := c.Read(upstreamtest.Context(t), upstreamtest.Call("eth_call"))
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
@@ -569,11 +573,11 @@ func TestRead_StreamThatEndsAfterASlowReaderBlamesNobody(t *testing.T) {
 				clock.Advance(pause)
 			}
 			_, err := io.Copy(io.Discard, answer.Rest)
-			if err == nil || errors.Is(err, ErrSlowReader) == row.blamed {
+			if err == nil || errors.Is(err, upstream.ErrSlowReader) == row.blamed {
 				t.Errorf("the error is %v", err)
 			}
-			if inARow := c.endpoints[0].health.inARow; (inARow == 1) != row.blamed {
-				t.Errorf("%d failures are held against the upstream", inARow)
+			if failures := upstreamtest.Blamed(c, 0); (failures == 1) != row.blamed {
+				t.Errorf("%d failures are held against the upstream", failures)
 			}
 		})
 	}
@@ -591,13 +595,13 @@ func TestFailover_RefusedRangeOutranksWhatOthersLack(t *testing.T) {
 			"no time":      testkit.Error(-32000, "execution timeout"),
 		} {
 			for place := range 2 {
-				c, first, second := twoUpstreams(t)
+				c, first, second := upstreamtest.TwoUpstreams(t)
 				replies := [2]testkit.Reply{wide, lacks}
 				first.Default(replies[place])
 				second.Default(replies[1-place])
-				r := request("eth_getLogs")
+				r := upstreamtest.Call("eth_getLogs")
 				r.MaxAnswer = 1 << 20
-				answer, f := c.Read(deadline(t, testTimeout), r)
+				answer, f := c.Read(upstreamtest.Context(t), r)
 				switch {
 				case answer != nil && answer.Rest != nil:
 					t.Fatal("the answer was to be announced as too large")

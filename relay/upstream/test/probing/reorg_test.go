@@ -1,4 +1,4 @@
-package upstream
+package probing
 
 import (
 	"fmt"
@@ -7,17 +7,21 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
 func TestReorg_GenerationNeverGoesDown(t *testing.T) {
 	t.Parallel()
-	c, _ := chainAt(t, chain.EthMainnet)
+	_, c := upstreamtest.NewChain(t, chain.EthMainnet, testkit.NewClock(upstreamtest.Noon).Now,
+		[]config.Upstream{{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"}})
 	for _, step := range []struct{ published, want uint64 }{{0, 0}, {7, 7}, {3, 7}, {8, 8}} {
-		s := healthy(c, noon)
+		s := upstreamtest.Healthy(c, upstreamtest.Noon)
 		s.Generation = step.published
 		c.Apply(s)
 		if got := c.Generation(); got != step.want {
@@ -182,12 +186,12 @@ func TestReorg_TwoWorkersShareCheckpointsOnTheBoard(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: testkit.Redis(t).Addr})
 	t.Cleanup(func() { _ = rdb.Close() })
-	board := NewBoard(rdb)
+	board := upstream.NewBoard(rdb)
 	n := newNetwork(t, 2)
 	first := n.pool
 	n.restart(false)
-	workers := []*Pool{first, n.pool}
-	shared := func(round int) Snapshot {
+	workers := []*upstream.Pool{first, n.pool}
+	shared := func(round int) upstream.Snapshot {
 		t.Helper()
 		posted, err := board.Read(t.Context(), chain.EthMainnet)
 		if err != nil {

@@ -1,4 +1,4 @@
-package upstream
+package probing
 
 import (
 	"fmt"
@@ -7,7 +7,10 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
 // silence makes nodes refuse to report their head, or report it again.
@@ -28,7 +31,7 @@ func (n *network) recovers(liar int) {
 	n.chain.Apply(n.last)
 	told, _ := n.chain.Head()
 	wrong, generation := n.last.Head, n.last.Generation
-	for range doubtRounds + 1 {
+	for range roundsOfDoubt + 1 {
 		n.chain.Apply(n.round())
 	}
 	honest := trueHead(n.clock.Now())
@@ -59,7 +62,7 @@ func TestHead_WrongOneThatSeveralUpstreamsContradictGoesAway(t *testing.T) {
 		"only the liar answered in the beginning": func(n *network) int {
 			n.silence(true, n.nodes[1:]...)
 			n.nodes[0].set(func(u *node) { u.lead, u.forges = 1_000_000, true })
-			for range aloneRounds {
+			for range roundsAlone {
 				n.round()
 			}
 			n.silence(false, n.nodes[1:]...)
@@ -123,8 +126,8 @@ func TestHead_GoesDownOnNobodysWordAlone(t *testing.T) {
 			n := newNetwork(t, nodes)
 			begun := n.round().Generation
 			n.nodes[0].set(func(u *node) { u.lead, u.forges = -900_000, forges })
-			for round := range 2 * doubtRounds {
-				if round == doubtRounds { // from now on it is the only one that answers
+			for round := range 2 * roundsOfDoubt {
+				if round == roundsOfDoubt { // from now on it is the only one that answers
 					n.silence(true, n.nodes[1:]...)
 				}
 				before := n.last.Head
@@ -133,7 +136,7 @@ func TestHead_GoesDownOnNobodysWordAlone(t *testing.T) {
 						s.Head)
 				}
 				for i, u := range n.last.Upstreams[1:] {
-					if round < doubtRounds && !u.Usable {
+					if round < roundsOfDoubt && !u.Usable {
 						t.Errorf("of %d, forging %v, round %d: honest upstream %d is %s", nodes, forges, round, i+1,
 							u.Reason)
 					}
@@ -145,7 +148,7 @@ func TestHead_GoesDownOnNobodysWordAlone(t *testing.T) {
 
 func TestHead_FirstWordOfOneOfSeveralIsNotBelievedAtOnce(t *testing.T) {
 	t.Parallel()
-	for lead, rounds := range map[int64]int{0: aloneRounds, 1_000_000: doubtRounds} { // the second has no block
+	for lead, rounds := range map[int64]int{0: roundsAlone, 1_000_000: roundsOfDoubt} { // the second has no block
 		n := newNetwork(t, 2)
 		n.silence(true, n.nodes[1])
 		n.nodes[0].set(func(u *node) { u.lead = lead })
@@ -177,7 +180,7 @@ func TestHead_TwoOfThreeThatInventANumberAreFoundByTheirBlocks(t *testing.T) {
 		in := expect.In(t, "after %d", before)
 		expect.Equal(in, s.Head, trueHead(n.clock.Now()))
 		expect.True(in, s.Upstreams[2].Usable)
-		expect.Equal(in, s.Upstreams[0].Reason, ReasonAhead)
+		expect.Equal(in, s.Upstreams[0].Reason, upstream.ReasonAhead)
 	}
 }
 
@@ -190,23 +193,24 @@ func TestHead_SnapshotOfAnotherChainIDIsNotBelieved(t *testing.T) {
 		u.set(func(u *node) { u.lead = 1_000_000 })
 	}
 	n.round()
-	old := Posted{Known: true, Snapshot: n.last, Cordons: map[string]Cordon{"up-1": {}}}
-	file := fileOf(map[chain.ID][]config.Upstream{
-		chain.EthMainnet: providers(n.nodes[0].UpstreamServer, n.nodes[1].UpstreamServer),
-	})
-	listed := file.Chains["eth_mainnet"]
-	listed.ChainID = 31337
-	file.Chains["eth_mainnet"] = listed
+	old := upstream.Posted{Known: true, Snapshot: n.last, Cordons: map[string]upstream.Cordon{"up-1": {}}}
+	file := config.Upstreams{Chains: map[string]config.ChainUpstreams{
+		string(chain.EthMainnet): {
+			ChainID: 31337, Upstreams: upstreamtest.Providers(n.nodes[0].UpstreamServer, n.nodes[1].UpstreamServer),
+		},
+	}}
 	if _, err := n.pool.Reload(file); err != nil {
 		t.Fatal(err)
 	}
 	n.chain, _ = n.pool.Chain(chain.EthMainnet)
-	n.chain.follow(old)
+	ctx, board := t.Context(), upstreamtest.NewBoard(t)
+	require.NoError(t, board.Cordon(ctx, chain.EthMainnet, "up-1", upstream.Cordon{}))
+	require.NoError(t, board.Publish(ctx, old.Snapshot))
+	upstreamtest.WatchBoard(t, board, n.pool)
+	testkit.Eventually(t, upstreamtest.Timeout, func() bool { return n.chain.Generation() == old.Snapshot.Generation },
+		"the generation holds for the name")
 	if head, known := n.chain.Head(); known || n.chain.Measured() {
 		t.Errorf("the other chain's head, %d, is known", head)
-	}
-	if !n.chain.endpoints[1].cordoned.Load() || n.chain.Generation() != old.Snapshot.Generation {
-		t.Error("cordons and the generation hold for the name")
 	}
 	old.Cordons = nil
 	n.pool.Recall(chain.EthMainnet, old)
@@ -219,7 +223,9 @@ func TestHead_SnapshotOfAnotherChainIDIsNotBelieved(t *testing.T) {
 	expect.True(t, s.Upstreams[0].Usable)
 	expect.True(t, s.Upstreams[1].Usable)
 	expect.AtLeast(t, s.Generation, old.Snapshot.Generation)
-	n.chain.follow(Posted{Known: true, Snapshot: s})
+	require.NoError(t, board.Publish(ctx, s))
+	testkit.Eventually(t, upstreamtest.Timeout, n.chain.Measured, "its own snapshot is in force")
+	expect.Equal(t, n.chain.Condition().Usable, 1) // the cordon holds for the name
 	if head, known := n.chain.Head(); !known || head != s.Head {
 		t.Errorf("its own snapshot gives %d (%v)", head, known)
 	}

@@ -1,4 +1,4 @@
-package upstream
+package probing
 
 import (
 	"fmt"
@@ -8,8 +8,9 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
 // lies are the ways in which one upstream may lie next to honest ones.
@@ -50,16 +51,16 @@ func TestHead_OneLiarNeitherMovesItNorExcludesAnHonestUpstream(t *testing.T) {
 }
 
 // holds checks a round in which one of several upstreams may lie.
-func (n *network) holds(s Snapshot, liar, round int) {
+func (n *network) holds(s upstream.Snapshot, liar, round int) {
 	n.Helper()
 	honest := trueHead(n.clock.Now())
-	before := n.chain.heads.known[Latest].Load()
+	before, _ := n.chain.Head()
 	n.chain.Apply(s)
 	head, _ := n.chain.Head()
 	switch {
-	case head > honest+minLagBlocks:
+	case head > honest+tolerated:
 		n.Errorf("round %d: the head is %d ahead of every honest upstream", round, head-honest)
-	case head+minLagBlocks < honest:
+	case head+tolerated < honest:
 		n.Errorf("round %d: the head stays %d behind", round, honest-head)
 	case head < before:
 		n.Errorf("round %d: the head went back to %d", round, head)
@@ -92,7 +93,7 @@ func TestHead_OnlyUpstreamIsBelievedAsFarAsPaceOrBlocksAllow(t *testing.T) {
 					if round == 0 {
 						first = said
 					}
-					limit := first + 2*uint64(round) + maxSlack //nolint:gosec // small
+					limit := first + 2*uint64(round) + maxAhead //nolint:gosec // small
 					shown := said <= trueHead(n.clock.Now()) || u.forges
 					switch {
 					case said >= before && (round == 0 || shown) && (s.Head != said || !got.Usable):
@@ -104,8 +105,8 @@ func TestHead_OnlyUpstreamIsBelievedAsFarAsPaceOrBlocksAllow(t *testing.T) {
 						t.Errorf("round %d: it shows nothing, and led the head %d too far", round, s.Head-limit)
 					case s.Head < before:
 						t.Errorf("round %d: the head went back from %d to %d", round, before, s.Head)
-					case said > limit && !shown && got.Reason != ReasonAhead, said+minLagBlocks < before &&
-						got.Reason != ReasonLagging:
+					case said > limit && !shown && got.Reason != upstream.ReasonAhead, said+tolerated < before &&
+						got.Reason != upstream.ReasonLagging:
 						t.Errorf("round %d: it says %d after %d, and is %q", round, said, before, got.Reason)
 					}
 				}
@@ -117,7 +118,7 @@ func TestHead_OnlyUpstreamIsBelievedAsFarAsPaceOrBlocksAllow(t *testing.T) {
 func TestHead_UpstreamFarOffIsNotUsable(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 5} {
-		for lead, want := range map[int64]string{1_000_000: ReasonAhead, -50_000: ReasonLagging} {
+		for lead, want := range map[int64]string{1_000_000: upstream.ReasonAhead, -50_000: upstream.ReasonLagging} {
 			n := newNetwork(t, nodes)
 			n.round()
 			n.nodes[0].set(func(u *node) { u.lead = lead })
@@ -142,12 +143,12 @@ func TestHead_UpstreamOfAnotherChainHasNoSay(t *testing.T) {
 			in := expect.In(t, "of %d, round %d", nodes, round)
 			require.False(in, u.Usable)
 			require.False(in, u.ChainIDOK)
-			require.Equal(in, u.Reason, ReasonWrongChain)
+			require.Equal(in, u.Reason, upstream.ReasonWrongChain)
 			if head, known := n.chain.Head(); known != (nodes > 1) || (known && head != trueHead(n.clock.Now())) {
 				t.Fatalf("of %d, round %d: head %d (%v)", nodes, round, head, known)
 			}
 			if nodes == 1 {
-				if got := n.chain.choice(plan.Public, plan.Balanced, 0); got != "none" {
+				if got := upstreamtest.Asked(t, n.chain); got != "none" {
 					t.Fatal("it is chosen")
 				}
 			}
@@ -228,12 +229,21 @@ func TestHead_OneUpstreamCannotLeadItAwayStepByStep(t *testing.T) {
 		n.nodes[0].set(func(u *node) { u.lead = int64(50 * (round + 1)) })
 		n.round()
 	}
-	if ahead := n.last.Head - trueHead(n.clock.Now()); ahead > maxSlack+50 {
+	if ahead := n.last.Head - trueHead(n.clock.Now()); ahead > maxAhead+50 {
 		t.Errorf("by steps of fifty the head was led %d ahead", ahead)
 	}
 }
 
 // fastChain makes every node follow a chain with another block time, and have its blocks.
+// seenBlockTime returns the time between blocks that probes saw; Ethereum's if they saw none.
+func seenBlockTime(s *upstream.Snapshot) time.Duration {
+	seen := time.Duration(s.BlockMicros) * time.Microsecond
+	if seen <= 0 || seen > blockTime {
+		return blockTime
+	}
+	return seen
+}
+
 func (n *network) fastChain(every time.Duration) {
 	for _, u := range n.nodes {
 		u.set(func(u *node) { u.blockTime = every })
@@ -247,7 +257,7 @@ func TestHead_ChainOfTheUsualPaceIsNotTakenForAFasterOne(t *testing.T) {
 		n := newNetwork(t, nodes)
 		for round := range 30 {
 			n.clock.Advance(5*time.Second - blockTime)
-			if s := n.round(); n.chain.blockTime(&s) < 10*time.Second { // a block is seen up to a round late
+			if s := n.round(); seenBlockTime(&s) < 10*time.Second { // a block is seen up to a round late
 				t.Fatalf("%d nodes, round %d: blocks of %d µs", nodes, round, s.BlockMicros)
 			}
 		}
@@ -270,12 +280,12 @@ func TestHead_ChainFasterThanTheCatalogIsBelieved(t *testing.T) {
 				require.True(in, s.Upstreams[0].Usable)
 			}
 			// a single upstream is believed for twice the pace
-			if seen := n.chain.blockTime(&n.last); seen < every || seen > 2*every {
+			if seen := seenBlockTime(&n.last); seen < every || seen > 2*every {
 				t.Errorf("%d nodes: blocks of %s are taken for blocks of %s", nodes, every, seen)
 			}
 			n.clock.Advance(3 * blockTime) // no probes; the upstreams' answers go on
 			said := n.nodes[0].claims()
-			if head, ok := n.chain.ObserveHead(Latest, said); !ok || head != said {
+			if head, ok := n.chain.ObserveHead(upstream.Latest, said); !ok || head != said {
 				t.Errorf("%d nodes, blocks of %s: an answer that the chain has come to gives %d (%v), want %d", nodes,
 					every, head, ok, said)
 			}
@@ -303,7 +313,7 @@ func TestHead_PaceOfAChainIsLearnedFromNobodyAlone(t *testing.T) {
 				// twice the usual pace: the limit of what a single upstream is believed for
 				n.nodes[0].set(func(u *node) { u.lead = int64(2 * round) })
 			}
-			if s := n.round(); n.chain.blockTime(&s) < blockTime*2/3 {
+			if s := n.round(); seenBlockTime(&s) < blockTime*2/3 {
 				t.Fatalf("%d nodes, round %d: its word alone made the chain one with blocks of %d µs", nodes, round,
 					s.BlockMicros)
 			}
@@ -314,7 +324,7 @@ func TestHead_PaceOfAChainIsLearnedFromNobodyAlone(t *testing.T) {
 func TestHead_CordonedUpstreamHasNoSay(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 3)
-	n.pool.Recall(chain.EthMainnet, Posted{Cordons: map[string]Cordon{"up-0": {}, "up-1": {}}})
+	n.pool.Recall(chain.EthMainnet, upstream.Posted{Cordons: map[string]upstream.Cordon{"up-0": {}, "up-1": {}}})
 	for _, u := range n.nodes[:2] {
 		u.set(func(u *node) { u.lead, u.forges = 1_000_000, true })
 	}
@@ -326,15 +336,15 @@ func TestHead_CordonedUpstreamHasNoSay(t *testing.T) {
 
 func TestHead_SolanaUpstreamsAreComparedByTheTimesOfTheirSlots(t *testing.T) {
 	t.Parallel()
-	clock := testkit.NewClock(noon)
+	clock := testkit.NewClock(upstreamtest.Noon)
 	honest, liar := testkit.Upstream(t), testkit.Upstream(t)
 	for u, slot := range map[*testkit.UpstreamServer]int{honest: 300_000_000, liar: 301_000_000} {
-		u.On("getGenesisHash", testkit.Result(solanaMainnetGen))
+		u.On("getGenesisHash", testkit.Result(solanaGenesis))
 		u.On("getSlot", testkit.Result(slot))
 	}
-	honest.On("getBlockTime", testkit.Result(noon.Add(-13*time.Second).Unix()))
+	honest.On("getBlockTime", testkit.Result(upstreamtest.Noon.Add(-13*time.Second).Unix()))
 	liar.On("getBlockTime", testkit.Error(-32009, "slot was skipped"))
-	p, _ := poolOf(t, chain.SolanaMainnet, clock.Now, providers(liar, honest))
+	p, _ := upstreamtest.NewChain(t, chain.SolanaMainnet, clock.Now, upstreamtest.Providers(liar, honest))
 	s := probe(t, p, chain.SolanaMainnet)
 	expect.Equal(t, s.Head, 300_000_000)
 	expect.False(t, s.Upstreams[0].Usable)
@@ -403,7 +413,7 @@ func TestFinality_CordonedAndUnusableUpstreamsHaveNoSay(t *testing.T) {
 	n := newNetwork(t, 4)
 	n.tagging(tagsAt(0, 0), tagsAt(32, 64), tagsAt(33, 66), tagsAt(1, 1))
 	n.nodes[3].set(func(u *node) { u.lead = 1_000_000 })
-	n.pool.Recall(chain.EthMainnet, Posted{Cordons: map[string]Cordon{"up-0": {}}})
+	n.pool.Recall(chain.EthMainnet, upstream.Posted{Cordons: map[string]upstream.Cordon{"up-0": {}}})
 	if safe, finalized := n.deepHeads(); safe != 33 || finalized != 66 {
 		t.Errorf("safe is %d deep and finalized %d", safe, finalized)
 	}
@@ -438,13 +448,13 @@ func TestFinality_NeverGoesBackAndIsForgottenWithoutVouchers(t *testing.T) {
 	n.deepHeads()
 	before := n.last.Finalized
 	n.tagging(tagsAt(500, 500), tagsAt(500, 500))
-	for n.last.MeasuredAt.Sub(before.VouchedAt) < deepHeadLasts+finalityEvery+blockTime {
+	for n.last.MeasuredAt.Sub(before.VouchedAt) < deepHeadExpiry+finalityPause+blockTime {
 		_, finalized := n.deepHeads()
 		alone := n.last.MeasuredAt.Sub(n.last.Finalized.VouchedAt)
 		if n.last.Finalized.Number < before.Number {
 			t.Fatalf("finalized went back from %d to %d", before.Number, n.last.Finalized.Number)
 		}
-		if forgotten := finalized == -1; forgotten != (alone >= deepHeadLasts) {
+		if forgotten := finalized == -1; forgotten != (alone >= deepHeadExpiry) {
 			t.Fatalf("%s after the last vouchers, it is %d deep", alone, finalized)
 		}
 	}
@@ -474,7 +484,7 @@ func TestFinality_FallsWithTheHead(t *testing.T) {
 	for _, u := range n.nodes[:2] {
 		u.set(func(u *node) { u.lead, u.forges = 0, false })
 	}
-	for range doubtRounds + 3 {
+	for range roundsOfDoubt + 3 {
 		n.deepHeads()
 	}
 	safe, finalized := n.deepHeads()

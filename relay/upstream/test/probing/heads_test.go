@@ -1,4 +1,4 @@
-package upstream
+package probing
 
 import (
 	"fmt"
@@ -8,9 +8,11 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
-func chainAt(t *testing.T, id chain.ID) (*Chain, *testkit.Clock) {
+func chainAt(t *testing.T, id chain.ID) (*upstream.Chain, *testkit.Clock) {
 	t.Helper()
 	return chainOf(t, id, 1)
 }
@@ -26,11 +28,11 @@ func nowhere(upstreams int) []config.Upstream {
 	return list
 }
 
-func chainOf(t *testing.T, id chain.ID, upstreams int) (*Chain, *testkit.Clock) {
+func chainOf(t *testing.T, id chain.ID, upstreams int) (*upstream.Chain, *testkit.Clock) {
 	t.Helper()
-	clock := testkit.NewClock(noon)
-	_, c := poolOf(t, id, clock.Now, nowhere(upstreams))
-	c.Apply(healthy(c, noon))
+	clock := testkit.NewClock(upstreamtest.Noon)
+	_, c := upstreamtest.NewChain(t, id, clock.Now, nowhere(upstreams))
+	c.Apply(upstreamtest.Healthy(c, upstreamtest.Noon))
 	return c, clock
 }
 
@@ -38,19 +40,21 @@ func TestHead_NeverGoesBack(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.EthMainnet)
 	for _, step := range []struct{ answered, want uint64 }{
-		{testHead + 3, testHead + 3}, {testHead + 1, testHead + 3}, {testHead + 4, testHead + 4}, {1, testHead + 4},
+		{upstreamtest.Head + 3, upstreamtest.Head + 3}, {upstreamtest.Head + 1, upstreamtest.Head + 3},
+		{upstreamtest.Head + 4, upstreamtest.Head + 4}, {1, upstreamtest.Head + 4},
 	} {
-		if got, ok := c.ObserveHead(Latest, step.answered); !ok || got != step.want {
+		if got, ok := c.ObserveHead(upstream.Latest, step.answered); !ok || got != step.want {
 			t.Errorf("an upstream at %d gives %d (%v), want %d", step.answered, got, ok, step.want)
 		}
 	}
-	older := healthy(c, noon.Add(time.Second))
+	older := upstreamtest.Healthy(c, upstreamtest.Noon.Add(time.Second))
 	older.Head = 5
 	c.Apply(older)
-	if head, _ := c.Head(); head != testHead+4 {
+	if head, _ := c.Head(); head != upstreamtest.Head+4 {
 		t.Errorf("a snapshot took the head back to %d", head)
 	}
-	if got := string(c.HeadResult(Latest, []byte(`"0x1"`))); got != fmt.Sprintf(`"0x%x"`, testHead+4) {
+	if got := string(c.HeadResult(upstream.Latest, []byte(`"0x1"`))); got != fmt.Sprintf(`"0x%x"`,
+		upstreamtest.Head+4) {
 		t.Errorf("a stored head is given as %s", got)
 	}
 }
@@ -70,17 +74,17 @@ func TestHead_FarAheadIsNotBelieved(t *testing.T) {
 		{chain.EthMainnet, 1, 64, 100},
 	} {
 		c, clock := chainOf(t, of.id, of.upstreams)
-		if head, ok := c.ObserveHead(Latest, testHead+of.slack+1); ok || head != testHead {
+		if head, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+1); ok || head != upstreamtest.Head {
 			t.Errorf("%d of %s: a head further ahead than the slack gives %d, %v", of.upstreams, of.id, head, ok)
 		}
-		if _, ok := c.ObserveHead(Latest, testHead+of.slack); !ok {
+		if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack); !ok {
 			t.Errorf("%d of %s: a burst inside the slack is plausible", of.upstreams, of.id)
 		}
 		clock.Advance(10 * time.Minute)
-		if _, ok := c.ObserveHead(Latest, testHead+of.slack+of.tenMore); !ok {
+		if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+of.tenMore); !ok {
 			t.Errorf("%d of %s: twice the usual pace is plausible", of.upstreams, of.id)
 		}
-		if _, ok := c.ObserveHead(Latest, testHead+of.slack+of.tenMore+1); ok {
+		if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+of.tenMore+1); ok {
 			t.Errorf("%d of %s: more than twice the usual pace is not", of.upstreams, of.id)
 		}
 	}
@@ -89,16 +93,16 @@ func TestHead_FarAheadIsNotBelieved(t *testing.T) {
 // A network with an id of its own is not the catalog's, whatever name it is configured under.
 func TestHead_BlockTimeOfAPrivateNetworkIsUnknown(t *testing.T) {
 	t.Parallel()
-	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
+	p, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
 		"eth_mainnet": {ChainID: 1337, Upstreams: nowhere(2)},
-	}}, testkit.NewClock(noon).Now)
+	}}, testkit.NewClock(upstreamtest.Noon).Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
 	c, _ := p.Chain(chain.EthMainnet)
-	c.Apply(healthy(c, noon))
-	if _, ok := c.ObserveHead(Latest, testHead+64); !ok {
+	c.Apply(upstreamtest.Healthy(c, upstreamtest.Noon))
+	if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+64); !ok {
 		t.Error("64 blocks ahead are refused")
 	}
 }
@@ -107,48 +111,32 @@ func TestHead_UpstreamCannotRaiseTheBoundStepByStep(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.EthMainnet)
 	for i := range uint64(100) {
-		c.ObserveHead(Latest, testHead+(i+1)*maxSlack)
+		c.ObserveHead(upstream.Latest, upstreamtest.Head+(i+1)*64)
 	}
-	if head, _ := c.Head(); head != testHead+maxSlack {
-		t.Errorf("the head is %d above the measured one", head-testHead)
+	if head, _ := c.Head(); head != upstreamtest.Head+64 {
+		t.Errorf("the head is %d above the measured one", head-upstreamtest.Head)
 	}
 }
 
 func TestHead_SolanaCommitmentsHaveTheirOwn(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.SolanaMainnet)
-	if head, ok := c.ObserveHead(Processed, testHead+40); !ok || head != testHead+40 {
+	if head, ok := c.ObserveHead(upstream.Processed, upstreamtest.Head+40); !ok || head != upstreamtest.Head+40 {
 		t.Errorf("processed: %d, %v", head, ok)
 	}
-	if head, ok := c.ObserveHead(Confirmed, testHead+32); !ok || head != testHead+32 {
+	if head, ok := c.ObserveHead(upstream.Confirmed, upstreamtest.Head+32); !ok || head != upstreamtest.Head+32 {
 		t.Errorf("confirmed: %d, %v", head, ok)
 	}
-	if head, _ := c.Head(); head != testHead {
+	if head, _ := c.Head(); head != upstreamtest.Head {
 		t.Errorf("the chain's head became %d, which is not final", head)
 	}
-	if head, ok := c.ObserveHead(Confirmed, testHead); !ok || head != testHead+32 {
+	if head, ok := c.ObserveHead(upstream.Confirmed, upstreamtest.Head); !ok || head != upstreamtest.Head+32 {
 		t.Errorf("confirmed went back to %d", head)
 	}
-	if _, ok := c.ObserveHead(Confirmed, testHead+1_000_000); ok {
+	if _, ok := c.ObserveHead(upstream.Confirmed, upstreamtest.Head+1_000_000); ok {
 		t.Error("a slot a million ahead is not plausible at any commitment")
 	}
-	if got := string(c.HeadResult(Processed, []byte("1"))); got != fmt.Sprint(testHead+40) {
+	if got := string(c.HeadResult(upstream.Processed, []byte("1"))); got != fmt.Sprint(upstreamtest.Head+40) {
 		t.Errorf("a stored slot is given as %s", got)
-	}
-}
-
-func TestHead_IsReadStrictly(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]uint64{`"0x10"`: 16, `"0x0"`: 0, `17`: 17, `"0x7fffffffffffffff"`: 1<<63 - 1} {
-		if got, ok := parseHead([]byte(text)); !ok || got != want {
-			t.Errorf("%s reads as %d (%v)", text, got, ok)
-		}
-	}
-	for _, text := range []string{
-		`null`, `""`, `"0x"`, `"16"`, `-1`, `1.5`, `"0xzz"`, `{}`, `"0xffffffffffffffffff"`, `true`, ``,
-	} {
-		if got, ok := parseHead([]byte(text)); ok {
-			t.Errorf("%s reads as %d", text, got)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package upstream
+package probing
 
 import (
 	"encoding/json"
@@ -11,30 +11,32 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
-// measured returns verdicts measured now.
-func measured(able map[chain.Capability]bool) map[chain.Capability]Verdict {
+// findings returns verdicts measured now.
+func findings(able map[chain.Capability]bool) map[chain.Capability]upstream.Verdict {
 	now := time.Now()
-	all := make(map[chain.Capability]Verdict)
+	all := make(map[chain.Capability]upstream.Verdict)
 	for of, can := range able {
-		all[of] = Verdict{Able: can, MeasuredAt: now, AskedAt: now}
+		all[of] = upstream.Verdict{Able: can, MeasuredAt: now, AskedAt: now}
 	}
 	return all
 }
 
 func TestCapability_MethodGoesToAnUpstreamThatHasIt(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
-	s := healthy(c, time.Now())
-	s.Upstreams[0].Capabilities = measured(map[chain.Capability]bool{chain.Debug: false, chain.Trace: true})
-	s.Upstreams[1].Capabilities = measured(map[chain.Capability]bool{chain.Debug: true, chain.Trace: false})
+	c, first, second := upstreamtest.TwoUpstreams(t)
+	s := upstreamtest.Healthy(c, time.Now())
+	s.Upstreams[0].Capabilities = findings(map[chain.Capability]bool{chain.Debug: false, chain.Trace: true})
+	s.Upstreams[1].Capabilities = findings(map[chain.Capability]bool{chain.Debug: true, chain.Trace: false})
 	c.Apply(s)
 	read := func(method string, needs chain.Capability) {
 		t.Helper()
-		r := request(method)
+		r := upstreamtest.Call(method)
 		r.Needs = needs
-		answer, f := c.Read(deadline(t, testTimeout), r)
+		answer, f := c.Read(upstreamtest.Context(t), r)
 		if f != nil {
 			t.Fatal(f)
 		}
@@ -66,7 +68,7 @@ func TestCapability_MethodGoesToAnUpstreamThatHasIt(t *testing.T) {
 		}
 	}
 	// If no upstream is known to be able, one is asked anyway: the probe may be out of date.
-	s.Upstreams[1].Capabilities = measured(map[chain.Capability]bool{chain.Debug: false})
+	s.Upstreams[1].Capabilities = findings(map[chain.Capability]bool{chain.Debug: false})
 	c.Apply(s)
 	read("debug_traceCall", chain.Debug)
 }
@@ -96,9 +98,9 @@ func TestCapability_IsMeasuredWhereItExists(t *testing.T) {
 		known, _ := chain.Lookup(string(id))
 		u.On("eth_chainId", testkit.Result(fmt.Sprintf("0x%x", known.ChainID)))
 		u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", head)))
-		u.On("getGenesisHash", testkit.Result(solanaMainnetGen))
+		u.On("getGenesisHash", testkit.Result(solanaGenesis))
 		u.On("getSlot", testkit.Result(head))
-		p, _ := poolOf(t, id, time.Now, providers(u))
+		p, _ := upstreamtest.NewChain(t, id, time.Now, upstreamtest.Providers(u))
 		probe(t, p, id)
 		var methods, heights []string
 		for _, r := range u.Requests() {
@@ -130,7 +132,7 @@ func TestCapability_DepthOfStateIsMeasured(t *testing.T) {
 	n.nodes[0].NextOf("eth_getBalance", testkit.Error(-32000, "missing trie node"), testkit.Result("0x0"))
 	s := n.round().Upstreams[0]
 	archive, known := s.Capable(chain.Archive, n.clock.Now())
-	recent, knownToo := s.Capable(recentState, n.clock.Now())
+	recent, knownToo := s.Capable(recentBlocks, n.clock.Now())
 	expect.False(t, archive)
 	require.True(t, recent)
 	require.True(t, known)
@@ -141,11 +143,11 @@ func TestCapability_SolanaHistoryIsCompleteOnlyFromTheFirstEpoch(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[int]bool{0: true, 431_999: true, 432_000: false, 250_000_000: false} {
 		u := testkit.Upstream(t)
-		u.On("getGenesisHash", testkit.Result(solanaMainnetGen))
+		u.On("getGenesisHash", testkit.Result(solanaGenesis))
 		u.On("getSlot", testkit.Result(300_000_000))
 		u.On("getFirstAvailableBlock", testkit.Result(first))
 		u.On("getTokenAccountsByOwner", testkit.Error(-32601, "method not found"))
-		p, _ := poolOf(t, chain.SolanaMainnet, time.Now, providers(u))
+		p, _ := upstreamtest.NewChain(t, chain.SolanaMainnet, time.Now, upstreamtest.Providers(u))
 		s := probe(t, p, chain.SolanaMainnet).Upstreams[0]
 		if got, known := s.Capable(chain.History, time.Now()); !known || got != want {
 			t.Errorf("history from slot %d on: %v (%v)", first, got, known)
@@ -172,7 +174,7 @@ func TestCapability_VerdictsAreRepeatedAndExpire(t *testing.T) {
 	u.On("debug_traceCall", testkit.TooMany(time.Second))
 	u.Forget()
 	for range 3 {
-		n.clock.Advance(capabilityEvery)
+		n.clock.Advance(capabilityPause)
 		if able, known := able(); !able || !known {
 			t.Fatal("the last verdict is to stay while there is no other")
 		}
@@ -180,12 +182,12 @@ func TestCapability_VerdictsAreRepeatedAndExpire(t *testing.T) {
 	if u.Count("debug_traceCall") != 3 {
 		t.Errorf("asked %d times", u.Count("debug_traceCall"))
 	}
-	n.clock.Advance(capabilityEvery)
+	n.clock.Advance(capabilityPause)
 	if _, known := able(); known {
 		t.Error("a verdict that old is to count as unknown")
 	}
 	u.On("debug_traceCall", testkit.Error(-32601, "method not found"))
-	n.clock.Advance(capabilityEvery)
+	n.clock.Advance(capabilityPause)
 	if able, known := able(); able || !known {
 		t.Error("it is not capable any more")
 	}
@@ -207,7 +209,7 @@ func TestCapability_HangingOneTakesNoTimeOfTheOthers(t *testing.T) {
 	}
 	s = n.round().Upstreams[0] // a slow machine may need a second round
 	for of, want := range map[chain.Capability]bool{
-		chain.Simulate: false, chain.Archive: true, recentState: true, chain.Data: false,
+		chain.Simulate: false, chain.Archive: true, recentBlocks: true, chain.Data: false,
 	} {
 		if able, known := s.Capable(of, n.clock.Now()); !known || able != want {
 			t.Errorf("%s: %v (%v), want %v", of, able, known, want)
@@ -226,7 +228,7 @@ func TestCapability_HangingOnesLeaveTheNextRoundsToTheOthers(t *testing.T) {
 	n.round() // has no time for all three
 	n.round()
 	s := n.round().Upstreams[0]
-	for _, of := range []chain.Capability{chain.Archive, recentState, chain.Data} {
+	for _, of := range []chain.Capability{chain.Archive, recentBlocks, chain.Data} {
 		if _, known := s.Capable(of, n.clock.Now()); !known {
 			t.Errorf("%s is not known after three rounds", of)
 		}
@@ -258,15 +260,15 @@ func TestCapability_WithoutAVerdictIsAskedForEverMoreRarely(t *testing.T) {
 		}
 	}
 	u.On("debug_traceCall", testkit.Result("0x"))
-	n.clock.Advance(capabilityEvery)
+	n.clock.Advance(capabilityPause)
 	if able, known := n.round().Upstreams[0].Capable(chain.Debug, n.clock.Now()); !able || !known {
 		t.Errorf("it answered: %v (%v)", able, known)
 	}
 	u.On("debug_traceCall", testkit.TooMany(time.Second))
-	n.clock.Advance(capabilityEvery)
+	n.clock.Advance(capabilityPause)
 	n.round()
 	before := u.Count("debug_traceCall")
-	n.clock.Advance(unclearPause)
+	n.clock.Advance(unclearRetry)
 	if n.round(); u.Count("debug_traceCall") != before+1 {
 		t.Error("after a verdict the pauses are to begin anew")
 	}
@@ -274,14 +276,14 @@ func TestCapability_WithoutAVerdictIsAskedForEverMoreRarely(t *testing.T) {
 
 func TestCapability_ExpiredVerdictSendsNobodyElsewhere(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
-	s := healthy(c, time.Now())
-	old := Verdict{MeasuredAt: time.Now().Add(-verdictLasts)}
-	s.Upstreams[0].Capabilities = map[chain.Capability]Verdict{chain.Debug: old}
+	c, first, second := upstreamtest.TwoUpstreams(t)
+	s := upstreamtest.Healthy(c, time.Now())
+	old := upstream.Verdict{MeasuredAt: time.Now().Add(-verdictExpiry)}
+	s.Upstreams[0].Capabilities = map[chain.Capability]upstream.Verdict{chain.Debug: old}
 	c.Apply(s)
-	r := request("debug_traceCall")
+	r := upstreamtest.Call("debug_traceCall")
 	r.Needs = chain.Debug
-	answer, f := c.Read(deadline(t, testTimeout), r)
+	answer, f := c.Read(upstreamtest.Context(t), r)
 	if f != nil {
 		t.Fatal(f)
 	}
@@ -293,16 +295,16 @@ func TestCapability_ExpiredVerdictSendsNobodyElsewhere(t *testing.T) {
 
 func TestCapability_DeepStateReadsGoToAnArchive(t *testing.T) {
 	t.Parallel()
-	c, first, second := twoUpstreams(t)
-	s := healthy(c, time.Now())
-	s.Upstreams[0].Capabilities = measured(map[chain.Capability]bool{chain.Archive: false})
-	s.Upstreams[1].Capabilities = measured(map[chain.Capability]bool{chain.Archive: true})
+	c, first, second := upstreamtest.TwoUpstreams(t)
+	s := upstreamtest.Healthy(c, time.Now())
+	s.Upstreams[0].Capabilities = findings(map[chain.Capability]bool{chain.Archive: false})
+	s.Upstreams[1].Capabilities = findings(map[chain.Capability]bool{chain.Archive: true})
 	c.Apply(s)
 	m, _ := c.Method([]byte("eth_getBalance"))
 	for class, up := range map[chain.Class]*testkit.UpstreamServer{chain.Heavy: second, chain.Standard: first} {
-		r := request("eth_getBalance")
+		r := upstreamtest.Call("eth_getBalance")
 		r.Needs = m.NeedsFor(class)
-		answer, f := c.Read(deadline(t, testTimeout), r)
+		answer, f := c.Read(upstreamtest.Context(t), r)
 		if f != nil {
 			t.Fatal(f)
 		}

@@ -1,14 +1,17 @@
-package upstream
+package probing
 
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
 )
 
 // node is a scripted node of Ethereum with a block every twelve seconds of its clock.
@@ -30,7 +33,7 @@ type node struct {
 
 const (
 	blockTime   = 12 * time.Second
-	trueGenesis = testHead // the head at noon
+	trueGenesis = upstreamtest.Head // the head at noon
 )
 
 func newNode(t *testing.T, now func() time.Time) *node {
@@ -53,7 +56,9 @@ func (n *node) set(change func(n *node)) {
 // trueHead returns the head of the chain that honest nodes follow.
 //
 //nolint:gosec // after noon
-func trueHead(now time.Time) uint64 { return trueGenesis + uint64(now.Sub(noon)/blockTime) }
+func trueHead(now time.Time) uint64 {
+	return trueGenesis + uint64(now.Sub(upstreamtest.Noon)/blockTime)
+}
 
 func (n *node) claims() uint64 {
 	n.mu.Lock()
@@ -66,7 +71,7 @@ func (n *node) head() uint64 {
 	if n.blockTime == 0 {
 		return trueHead(n.now())
 	}
-	return trueGenesis + uint64(n.now().Sub(noon)/n.blockTime) //nolint:gosec // after noon
+	return trueGenesis + uint64(n.now().Sub(upstreamtest.Noon)/n.blockTime) //nolint:gosec // after noon
 }
 
 func (n *node) block(r testkit.Request) any {
@@ -74,7 +79,7 @@ func (n *node) block(r testkit.Request) any {
 	if json.Unmarshal(r.Params, &params) != nil || len(params) != 2 {
 		return nil
 	}
-	height, ok := parseHead([]byte(fmt.Sprintf("%q", params[0])))
+	height, err := strconv.ParseUint(fmt.Sprint(params[0]), 0, 64)
 	claimed := n.claims()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,14 +88,14 @@ func (n *node) block(r testkit.Request) any {
 	}
 	head := n.head()
 	exists := height <= head && height <= claimed || n.forges && height <= claimed
-	if !ok || !exists {
+	if err != nil || !exists {
 		return nil
 	}
 	branch := ""
 	if n.fork > 0 && height > n.fork {
 		branch = n.branch
 	}
-	at := noon.Add(time.Duration(int64(height)-trueGenesis) * blockTime) //nolint:gosec // small
+	at := upstreamtest.Noon.Add(time.Duration(int64(height)-trueGenesis) * blockTime) //nolint:gosec // small
 	if n.forges {
 		at = n.now()
 	}
@@ -105,14 +110,14 @@ type network struct {
 	*testing.T
 	clock *testkit.Clock
 	nodes []*node
-	pool  *Pool
-	chain *Chain
-	last  Snapshot
+	pool  *upstream.Pool
+	chain *upstream.Chain
+	last  upstream.Snapshot
 }
 
 func newNetwork(t *testing.T, nodes int) *network {
 	t.Helper()
-	n := &network{T: t, clock: testkit.NewClock(noon)}
+	n := &network{T: t, clock: testkit.NewClock(upstreamtest.Noon)}
 	for range nodes {
 		n.nodes = append(n.nodes, newNode(t, n.clock.Now))
 	}
@@ -128,7 +133,7 @@ func (n *network) restart(remembering bool) {
 	for _, u := range n.nodes {
 		servers = append(servers, u.UpstreamServer)
 	}
-	n.pool, n.chain = poolOf(n.T, chain.EthMainnet, n.clock.Now, providers(servers...))
+	n.pool, n.chain = upstreamtest.NewChain(n.T, chain.EthMainnet, n.clock.Now, upstreamtest.Providers(servers...))
 	if !remembering {
 		return
 	}
@@ -136,7 +141,7 @@ func (n *network) restart(remembering bool) {
 	if err != nil {
 		n.Fatal(err)
 	}
-	posted := Posted{Known: true}
+	posted := upstream.Posted{Known: true}
 	if err := json.Unmarshal(raw, &posted.Snapshot); err != nil {
 		n.Fatal(err)
 	}
@@ -144,7 +149,7 @@ func (n *network) restart(remembering bool) {
 }
 
 // round advances the clock by twelve seconds and probes.
-func (n *network) round() Snapshot {
+func (n *network) round() upstream.Snapshot {
 	n.Helper()
 	n.clock.Advance(blockTime)
 	n.last = probe(n.T, n.pool, chain.EthMainnet)
