@@ -19,7 +19,6 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
@@ -68,7 +67,7 @@ func TestAnotherID_EndsTheConnectionAndIsCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, second := testkit.Upstream(t), testkit.Upstream(t)
-			p, c := poolOf(t, chain.EthMainnet, time.Now, providers(first, second))
+			p, c := poolOf(t, time.Now, providers(first, second))
 			m := telemetry.NewMetrics()
 			p.Instrument(m.Upstreams, nil, nil)
 			c.Apply(healthy(c, time.Now()))
@@ -216,7 +215,7 @@ func readAll(t *testing.T, c *Chain) string {
 func TestLateIDs_GoOutOnConnectionsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)
-	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(u))
+	_, c := poolOf(t, time.Now, providers(u))
 	c.Apply(healthy(c, time.Now()))
 	right := longAnswer("mine")
 	u.Next(testkit.Result("0x1"), testkit.Preceded(longAnswer("another customer's"), right))
@@ -383,7 +382,7 @@ func TestGunzip_ClientThatLeavesBlamesNobodyAndHoldsNothing(t *testing.T) {
 	first := testkit.Upstream(t)
 	list := providers(first)
 	list[0].MaxConcurrent = 1
-	_, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	_, c := poolOf(t, time.Now, list)
 	c.Apply(healthy(c, time.Now()))
 	first.Default(testkit.Large(64 << 20))
 	for range 3 { // more than the concurrency limit

@@ -45,7 +45,7 @@ func TestCordon_UpstreamIsNotUsedAtAll(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
-	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(first, second))
+	p, c := poolOf(t, time.Now, providers(first, second))
 	publish := func() {
 		t.Helper()
 		if err := board.Publish(ctx, healthy(c, time.Now())); err != nil {
@@ -89,7 +89,7 @@ func TestCordon_UpstreamIsNotUsedAtAll(t *testing.T) {
 		t.Error("a cordoned upstream was asked")
 	}
 	// A process that starts reads the cordon at once.
-	fresh, again := poolOf(t, chain.EthMainnet, time.Now, providers(first, second))
+	fresh, again := poolOf(t, time.Now, providers(first, second))
 	watch(t, board, fresh)
 	testkit.Eventually(t, testTimeout, again.Measured, "the other process reads the board")
 	if got := again.choice(plan.Public, plan.Balanced, 0); got != "none" {
@@ -129,7 +129,7 @@ func TestCordon_UnreadableChainDoesNotHoldUpTheOthers(t *testing.T) {
 func TestCordon_HoldsWhenTheSnapshotCannotBeRead(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
-	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t), testkit.Upstream(t)))
+	p, c := poolOf(t, time.Now, providers(testkit.Upstream(t), testkit.Upstream(t)))
 	c.Apply(healthy(c, time.Now()))
 	for _, key := range []string{boardKey(chain.EthMainnet), generationKey(chain.EthMainnet)} {
 		if err := board.rdb.Set(ctx, key, "{", 0).Err(); err != nil {
@@ -162,7 +162,7 @@ func TestBoard_StandsOnAClusterAndMovesWithItsSlot(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = rdb.Close() })
 	board, ctx := NewBoard(rdb), t.Context()
-	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t)))
+	p, c := poolOf(t, time.Now, providers(testkit.Upstream(t)))
 	at := slices.Index(cluster.Nodes, cluster.NodeOf(t, boardKey(chain.EthMainnet)))
 	do := func(what string, do func() error) {
 		t.Helper()

@@ -11,7 +11,6 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -26,7 +25,7 @@ func chooser(t *testing.T, supplies ...plan.Supply) (*Chain, *testkit.Clock, Sna
 			Name: fmt.Sprintf("%s-%d", s, i), URL: "http://127.0.0.1:1", Supply: string(s),
 		})
 	}
-	_, c := poolOf(t, chain.EthMainnet, clock.Now, list)
+	_, c := poolOf(t, clock.Now, list)
 	s := healthy(c, noon)
 	for i := range s.Upstreams {
 		s.Upstreams[i].LatencyMicros = 10_000

@@ -20,7 +20,7 @@ func supplied(t *testing.T, now func() time.Time) *Chain {
 	for _, s := range []plan.Supply{plan.Public, plan.Premium, plan.Wholesale} {
 		list = append(list, config.Upstream{Name: string(s), URL: "http://127.0.0.1:9", Supply: string(s)})
 	}
-	_, c := poolOf(t, chain.EthMainnet, now, list)
+	_, c := poolOf(t, now, list)
 	return c
 }
 
@@ -138,7 +138,7 @@ func TestStanding_TellsWhetherAChainHasACapabilityNow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, c := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t), testkit.Upstream(t)))
+			_, c := poolOf(t, time.Now, providers(testkit.Upstream(t), testkit.Upstream(t)))
 			if got := c.Availability(chain.Data); got != Unmeasured {
 				t.Errorf("before any probe it is %d", got)
 			}

@@ -80,7 +80,7 @@ func TestScrub_ErrorsOfReadsAndSubmissionsNameNoAddress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+			_, c := poolOf(t, time.Now, []config.Upstream{
 				{Name: "first", URL: address, Supply: "public"},
 			})
 			e := c.endpoints[0]
@@ -131,7 +131,7 @@ func TestScrub_ResetStreamsNameNoAddress(t *testing.T) {
 	t.Cleanup(plain.Close)
 	t.Cleanup(secure.Close)
 	for _, server := range []*httptest.Server{plain, secure} {
-		_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+		_, c := poolOf(t, time.Now, []config.Upstream{
 			{Name: "first", URL: server.URL, Supply: "public"},
 		})
 		reads := c.endpoints[0].reads
@@ -153,7 +153,7 @@ const pathCanary = "canary+path/ABCDEF=="
 
 func TestScrub_TransportErrorsDoNotNameTheAddress(t *testing.T) {
 	t.Parallel()
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{
+	_, c := poolOf(t, time.Now, []config.Upstream{{
 		Name: "up-0", URL: "http://" + "canaryuser" + ":secretpass@no-such-host-canary-99.invalid/" +
 			url.PathEscape(pathCanary), Supply: "public",
 	}})
@@ -220,7 +220,7 @@ func TestRead_AsksOnceMoreAboutAnUnknownError(t *testing.T) {
 func TestRead_PassesAnUnknownErrorOfTheOnlyUpstream(t *testing.T) {
 	t.Parallel()
 	only := testkit.Upstream(t)
-	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(only))
+	_, c := poolOf(t, time.Now, providers(only))
 	c.Apply(healthy(c, time.Now()))
 	only.Default(testkit.Error(-32000, "something nobody has heard of"))
 	answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
@@ -240,7 +240,7 @@ func TestBoard_HasUnknownErrorsByKind(t *testing.T) {
 	server := testkit.Upstream(t)
 	list := providers(server)
 	list[0].URL += "/v2/canary-credential-123"
-	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	p, c := poolOf(t, time.Now, list)
 	c.Apply(healthy(c, time.Now()))
 	board := newBoard(t)
 	e := c.endpoints[0]
@@ -300,7 +300,7 @@ func TestBoard_HasUnknownErrorsByKind(t *testing.T) {
 func TestReload_PutsErrorRulesInForce(t *testing.T) {
 	t.Parallel()
 	list := providers(testkit.Upstream(t))
-	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	p, c := poolOf(t, time.Now, list)
 	e := c.endpoints[0]
 	judged := func() rules.Meaning {
 		v, _ := e.judge(http.StatusOK, errorObject(-7, "our own words"), nil)

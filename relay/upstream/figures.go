@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"time"
 
@@ -58,10 +59,7 @@ func (h *health) figures(now time.Time) Figures {
 				all.Merge(&m.latencies[class])
 			}
 		}
-		f.Latencies[class] = make(map[int]uint32)
-		for bucket, n := range all.Buckets() {
-			f.Latencies[class][bucket] = n
-		}
+		f.Latencies[class] = maps.Collect(all.Buckets())
 	}
 	return f
 }

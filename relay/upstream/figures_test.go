@@ -35,7 +35,7 @@ func TestFigures_OfAllProcessesAddUp(t *testing.T) {
 	ctx, board, up := t.Context(), newBoard(t), testkit.Upstream(t)
 	var pools []*Pool
 	for i, took := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond} {
-		p, c := poolOf(t, chain.EthMainnet, time.Now, providers(up))
+		p, c := poolOf(t, time.Now, providers(up))
 		c.endpoints[0].seen(50, took, 2*i, i)
 		if err := board.putFigures(ctx, p, string(rune('a'+i))); err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func TestFigures_TrackABoundedNumberOfProcesses(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
 	clock := testkit.NewClock(noon)
-	p, _ := poolOf(t, chain.EthMainnet, clock.Now, providers(testkit.Upstream(t)))
+	p, _ := poolOf(t, clock.Now, providers(testkit.Upstream(t)))
 	if err := board.putFigures(ctx, p, "old"); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestFigures_OverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 	list := providers(testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t),
 		testkit.Upstream(t))
 	list[0].Supply = string(plan.Premium)
-	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	p, c := poolOf(t, time.Now, list)
 	for name, o := range overviewOf(t, board, p) {
 		in := expect.In(t, "%s on an empty board", name)
 		expect.Equal(in, o.State, StateUnmeasured)
@@ -178,7 +178,7 @@ func TestFigures_OverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 func TestFigures_AreReportedUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	board := newBoard(t)
-	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t)))
+	p, c := poolOf(t, time.Now, providers(testkit.Upstream(t)))
 	c.endpoints[0].seen(3, time.Millisecond, 0, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -211,7 +211,7 @@ func TestTraffic_SlotCountsCallsByOutcome(t *testing.T) {
 	now := time.Now()
 	clock, begun := testkit.NewClock(now), now.UTC().Truncate(SlotLength)
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
-	_, c := poolOf(t, chain.EthMainnet, clock.Now, providers(first, second))
+	_, c := poolOf(t, clock.Now, providers(first, second))
 	c.Apply(healthy(c, now))
 	first.Default(testkit.Result("0x1"))
 	second.Default(testkit.Result("0x2"))
@@ -298,7 +298,7 @@ func TestTraffic_ClientThatGoesAwayLosesNoCall(t *testing.T) {
 
 func TestTraffic_ForgivenFailuresStillCount(t *testing.T) {
 	t.Parallel()
-	_, c := poolOf(t, chain.EthMainnet, testkit.NewClock(noon).Now, providers(testkit.Upstream(t)))
+	_, c := poolOf(t, testkit.NewClock(noon).Now, providers(testkit.Upstream(t)))
 	e := c.endpoints[0]
 	e.seen(20, time.Millisecond, 5, 1)
 	e.health.mu.Lock()
@@ -318,7 +318,7 @@ func TestTraffic_SlotsOfAllProcessesAddUp(t *testing.T) {
 	t.Parallel()
 	ctx, board, clock := t.Context(), newBoard(t), testkit.NewClock(noon)
 	for i, took := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond} {
-		p, c := poolOf(t, chain.EthMainnet, clock.Now, providers(testkit.Upstream(t)))
+		p, c := poolOf(t, clock.Now, providers(testkit.Upstream(t)))
 		c.endpoints[0].seen(50, took, i, 0)
 		c.traffic.note(clock.Now(), 2, true, false)
 		for range 2 { // a process's second report replaces its first
@@ -353,7 +353,7 @@ func TestTraffic_SlotsOfAllProcessesAddUp(t *testing.T) {
 
 func TestTraffic_StateOfAChainFollowsFromProbesAndCalls(t *testing.T) {
 	t.Parallel()
-	_, c := poolOf(t, chain.EthMainnet, testkit.NewClock(noon).Now, providers(testkit.Upstream(t), testkit.Upstream(t),
+	_, c := poolOf(t, testkit.NewClock(noon).Now, providers(testkit.Upstream(t), testkit.Upstream(t),
 		testkit.Upstream(t)))
 	quiet, bad, few := Slot{Calls: 100, Lost: 10}, Slot{Calls: 100, Lost: 11}, Slot{Calls: 19, Lost: 19}
 	for name, x := range map[string]struct {

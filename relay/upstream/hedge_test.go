@@ -16,7 +16,6 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
 	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
@@ -30,7 +29,7 @@ func hedged(t *testing.T, n int) (*Chain, []*testkit.UpstreamServer) {
 	for range n {
 		servers = append(servers, testkit.Upstream(t))
 	}
-	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
+	_, c := poolOf(t, time.Now, providers(servers...))
 	c.Apply(healthy(c, time.Now()))
 	c.endpoints[0].measured(time.Microsecond)
 	c.hedges.credit.Store(maxHedgeCredit)

@@ -64,7 +64,7 @@ func instrumented(t *testing.T, change func([]config.Upstream),
 	if change != nil {
 		change(list)
 	}
-	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	p, c := poolOf(t, time.Now, list)
 	m := telemetry.NewMetrics()
 	p.Instrument(m.Upstreams, nil, nil)
 	c.Apply(healthy(c, time.Now()))
@@ -290,7 +290,7 @@ func costed(t *testing.T) (c *Chain, ledger *price.Ledger, servers []*testkit.Up
 	servers = []*testkit.UpstreamServer{testkit.Upstream(t), testkit.Upstream(t)}
 	list := providers(servers...)
 	priced(list)
-	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	p, c := poolOf(t, time.Now, list)
 	ledger = price.NewLedger()
 	p.CountCosts(ledger)
 	p.Instrument(nil, nil, nil)

@@ -27,7 +27,7 @@ func limited(t *testing.T, limit ...int) (*Chain, []*testkit.UpstreamServer) {
 	for i := range list {
 		list[i].MaxConcurrent = limit[i]
 	}
-	_, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	_, c := poolOf(t, time.Now, list)
 	c.Apply(healthy(c, time.Now()))
 	return c, servers
 }
@@ -185,7 +185,7 @@ func TestLogLimits_ProcessesAgreeOnTheLowest(t *testing.T) {
 	var pools []*Pool
 	var chains []*Chain
 	for range 3 {
-		p, c := poolOf(t, chain.EthMainnet, clock.Now, providers(up))
+		p, c := poolOf(t, clock.Now, providers(up))
 		pools, chains = append(pools, p), append(chains, c)
 	}
 	follow := func() {
@@ -233,7 +233,7 @@ func TestLogLimits_ProcessesAgreeOnTheLowest(t *testing.T) {
 	if n, err := board.rdb.HLen(ctx, logLimitKey(chain.EthMainnet)).Result(); err != nil || n != 1 {
 		t.Errorf("the board has %d limits, %v", n, err)
 	}
-	_, c := poolOf(t, chain.EthMainnet, clock.Now, providers(up)) // a process that starts
+	_, c := poolOf(t, clock.Now, providers(up)) // a process that starts
 	chains = append(chains, c)
 	follow()
 	want(300, 300, 300, 300)
@@ -242,7 +242,7 @@ func TestLogLimits_ProcessesAgreeOnTheLowest(t *testing.T) {
 func TestLogLimits_AnotherAddressHasALimitOfItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
-	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t)))
+	p, c := poolOf(t, time.Now, providers(testkit.Upstream(t)))
 	c.endpoints[0].logLimit.refused(time.Now(), logrange.Refusal{Limit: 10, Stated: true})
 	if err := board.shareLogLimits(ctx, p); err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func logChain(t *testing.T, change func([]config.Upstream), nodes ...*logNode) *
 	if change != nil {
 		change(list)
 	}
-	_, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	_, c := poolOf(t, time.Now, list)
 	c.Apply(healthy(c, time.Now()))
 	return c
 }

@@ -39,7 +39,7 @@ func TestReload_KeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
 	up := testkit.Upstream(t)
 	list := providers(up, testkit.Upstream(t))
 	list[0].Headers = map[string]string{"X-Plan": "gold"}
-	p, before := poolOf(t, chain.EthMainnet, time.Now, list)
+	p, before := poolOf(t, time.Now, list)
 	s := healthy(before, time.Now())
 	s.Generation = 5
 	before.follow(Posted{Known: true, Snapshot: s, Cordons: map[string]Cordon{"up-1": {}}})
@@ -91,7 +91,7 @@ func TestReload_KeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
 
 func TestReload_UnusableFileChangesNothing(t *testing.T) {
 	t.Parallel()
-	p, before := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t)))
+	p, before := poolOf(t, time.Now, providers(testkit.Upstream(t)))
 	for _, bad := range []config.Upstreams{
 		{Chains: map[string]config.ChainUpstreams{"eth_mainnet": {}, "dogecoin": {}}},
 		fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: {{Name: "a", URL: "http://canary-secret\x7f/"}}}),
@@ -110,7 +110,7 @@ func TestReload_CallUnderWayFinishesAtARemovedUpstream(t *testing.T) {
 	t.Parallel()
 	old, next := testkit.Upstream(t), testkit.Upstream(t)
 	old.On("eth_call", testkit.Hang(testkit.Result("0xold")))
-	p, before := poolOf(t, chain.EthMainnet, time.Now, providers(old))
+	p, before := poolOf(t, time.Now, providers(old))
 	before.Apply(healthy(before, time.Now()))
 	answered := make(chan string, 1)
 	go func() {
@@ -157,7 +157,7 @@ func TestReload_ChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
 	up := testkit.Upstream(t)
 	old := providers(up)
 	old[0].URL += "/v2/old"
-	p, before := poolOf(t, chain.EthMainnet, clock.Now, old)
+	p, before := poolOf(t, clock.Now, old)
 	before.follow(Posted{Known: true, Snapshot: healthy(before, clock.Now())})
 	served := func(c *Chain) bool {
 		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
@@ -206,7 +206,7 @@ func TestReload_ChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
 func TestReload_ChainsComeAndGo(t *testing.T) {
 	t.Parallel()
 	eth, base := providers(testkit.Upstream(t)), providers(testkit.Upstream(t))
-	p, before := poolOf(t, chain.EthMainnet, time.Now, eth)
+	p, before := poolOf(t, time.Now, eth)
 	before.Apply(healthy(before, time.Now()))
 	reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: eth, chain.BaseMainnet: base}),
 		Reloaded{Chains: 2, Kept: 1, Added: 1})
@@ -234,7 +234,7 @@ func TestReload_ChainsComeAndGo(t *testing.T) {
 func TestReload_AnotherChainIDForgetsTheHead(t *testing.T) {
 	t.Parallel()
 	list := providers(testkit.Upstream(t))
-	p, before := poolOf(t, chain.EthMainnet, time.Now, list)
+	p, before := poolOf(t, time.Now, list)
 	before.follow(Posted{Known: true, Snapshot: healthy(before, time.Now())})
 	file := fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: list})
 	file.Chains["eth_mainnet"] = config.ChainUpstreams{ChainID: 31337, Upstreams: list}

@@ -21,7 +21,6 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/latency"
 	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 )
@@ -76,7 +75,7 @@ func TestFailover_UpstreamComesBackByTrialsWhileOthersServe(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now()) // connections have deadlines by the machine's clock
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
-	_, c := poolOf(t, chain.EthMainnet, clock.Now, providers(first, second))
+	_, c := poolOf(t, clock.Now, providers(first, second))
 	c.Apply(healthy(c, clock.Now()))
 	ask := func(send func(context.Context, *Request) (*Answer, *fault.Error)) {
 		t.Helper()
@@ -128,7 +127,7 @@ func TestFailover_ProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
 	}
 	edge.On("eth_call", testkit.Hang(testkit.HTML(502)))
 	good.On("eth_call", testkit.Result("0xgood"))
-	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(edge, good))
+	p, c := poolOf(t, time.Now, providers(edge, good))
 	c.Apply(probed(t, p))
 	c.endpoints[0].health.fail(minSamples)
 	testkit.Eventually(t, testTimeout, func() bool { return !c.endpoints[0].health.excluded() }, "its time is over")
@@ -377,7 +376,7 @@ func TestEmptyResult_BlamesNobodyAndThreeAreEnough(t *testing.T) {
 		servers[i] = testkit.Upstream(t)
 		servers[i].On("eth_getTransactionByHash", testkit.Result(nil))
 	}
-	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
+	_, c := poolOf(t, time.Now, providers(servers...))
 	c.Apply(healthy(c, time.Now()))
 	for range 20 {
 		r := request("eth_getTransactionByHash")

@@ -29,15 +29,16 @@ func providers(servers ...*testkit.UpstreamServer) []config.Upstream {
 	return list
 }
 
-// poolOf returns one chain with these upstreams, before any probe.
-func poolOf(t *testing.T, id chain.ID, now func() time.Time, list []config.Upstream) (*Pool, *Chain) {
+// poolOf returns Ethereum with these upstreams, before any probe.
+func poolOf(t *testing.T, now func() time.Time, list []config.Upstream) (*Pool, *Chain) {
 	t.Helper()
-	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(id): {Upstreams: list}}}, now)
+	file := config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): {Upstreams: list}}}
+	p, err := NewPool(file, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	c, _ := p.Chain(id)
+	c, _ := p.Chain(chain.EthMainnet)
 	return p, c
 }
 
@@ -58,7 +59,7 @@ func healthy(c *Chain, at time.Time) Snapshot {
 func twoUpstreams(t *testing.T) (c *Chain, first, second *testkit.UpstreamServer) {
 	t.Helper()
 	first, second = testkit.Upstream(t), testkit.Upstream(t)
-	_, c = poolOf(t, chain.EthMainnet, time.Now, providers(first, second))
+	_, c = poolOf(t, time.Now, providers(first, second))
 	c.Apply(healthy(c, time.Now()))
 	return c, first, second
 }

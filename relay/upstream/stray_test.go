@@ -193,7 +193,7 @@ func lying(t *testing.T, over string, every int, late time.Duration) (c *Chain, 
 		u.Name, trusted[i] = fmt.Sprintf("up-%d", i), trust
 		list = append(list, u)
 	}
-	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	p, c := poolOf(t, time.Now, list)
 	t.Cleanup(p.Close) // before the wait for the liars
 	for i, e := range c.endpoints {
 		if reads, ok := e.reads.(*transport.Negotiated); ok {

@@ -30,7 +30,6 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/internal/testkit/require"
-	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/transport"
 )
 
@@ -78,7 +77,7 @@ func overTLS(t *testing.T, c tls.Certificate, trusted *x509.Certificate, handler
 	for i := range list {
 		list[i].Name, list[i].Supply = []string{"up-0", "up-1"}[i], "public"
 	}
-	_, on := poolOf(t, chain.EthMainnet, time.Now, list)
+	_, on := poolOf(t, time.Now, list)
 	on.Apply(healthy(on, time.Now()))
 	if trusted != nil {
 		roots := x509.NewCertPool()
@@ -190,7 +189,7 @@ func TestHTTP2_WithoutTLSIsForReadsAndHTTP1ForSubmissions(t *testing.T) {
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
 	t.Cleanup(server.Close)
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+	_, c := poolOf(t, time.Now, []config.Upstream{
 		{Name: "up-0", URL: server.URL, Supply: "public", HTTP2: true},
 	})
 	c.Apply(healthy(c, time.Now()))
@@ -286,7 +285,7 @@ func leaving(t *testing.T, refusing int64) (e *Endpoint, requests *atomic.Int64)
 			wg.Go(func() { serve(c, n < refusing) })
 		}
 	})
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+	_, c := poolOf(t, time.Now, []config.Upstream{
 		{Name: "up-0", URL: "https://" + l.Addr().String(), Supply: "public"},
 	})
 	e = c.endpoints[0]
@@ -368,7 +367,7 @@ func TestSubmit_SpeaksHTTP1(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
+	_, c := poolOf(t, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
 	c.Apply(healthy(c, time.Now()))
 	reads, ok := c.endpoints[0].reads.(*transport.Negotiated)
 	if !ok {
@@ -412,7 +411,7 @@ func TestSubmit_ServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
 		_, _ = io.ReadFull(conn, begin)
 		received <- string(begin)
 	}()
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+	_, c := poolOf(t, time.Now, []config.Upstream{
 		{Name: "up-0", URL: "https://" + listener.Addr().String(), Supply: "public"},
 	})
 	c.Apply(healthy(c, time.Now()))
@@ -429,7 +428,7 @@ func TestSubmit_ServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
 
 func TestSubmit_NoConnectionInTimeIsNoUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+	_, c := poolOf(t, time.Now, []config.Upstream{
 		{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"},
 	})
 	c.Apply(healthy(c, time.Now()))

@@ -236,8 +236,10 @@ func TestLimits_RoomComesBackWhateverAnUpstreamDoes(t *testing.T) {
 			_, c := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, list)
 			c.Apply(upstreamtest.Healthy(c, time.Now()))
 			server.Default(reply)
-			for _, ask := range []func(context.Context, *upstream.Request) (*upstream.Answer, *fault.Error){c.Read,
-				c.Submit} {
+			for _, ask := range []func(context.Context, *upstream.Request) (*upstream.Answer, *fault.Error){
+				c.Read,
+				c.Submit,
+			} {
 				if answer, f := ask(upstreamtest.Context(t), upstreamtest.Call("eth_call")); f == nil {
 					answer.Release()
 				}

@@ -40,8 +40,10 @@ func TestHead_NeverGoesBack(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.EthMainnet)
 	for _, step := range []struct{ answered, want uint64 }{
-		{upstreamtest.Head + 3, upstreamtest.Head + 3}, {upstreamtest.Head + 1, upstreamtest.Head + 3},
-		{upstreamtest.Head + 4, upstreamtest.Head + 4}, {1, upstreamtest.Head + 4},
+		{upstreamtest.Head + 3, upstreamtest.Head + 3},
+		{upstreamtest.Head + 1, upstreamtest.Head + 3},
+		{upstreamtest.Head + 4, upstreamtest.Head + 4},
+		{1, upstreamtest.Head + 4},
 	} {
 		if got, ok := c.ObserveHead(upstream.Latest, step.answered); !ok || got != step.want {
 			t.Errorf("an upstream at %d gives %d (%v), want %d", step.answered, got, ok, step.want)
