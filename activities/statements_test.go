@@ -66,16 +66,18 @@ func TestStatement_ClosingsAreCountedByOutcome(t *testing.T) {
 			map[string]int{"failed": 1},
 		},
 	} {
-		*compiler = c.compiler
-		clear(counted)
-		if _, err := env.ExecuteActivity(of.CloseStatement,
-			activities.Closing{}); (err != nil) != (c.compiler.failed != nil) || !maps.Equal(counted, c.one) {
-			t.Errorf("%s: closing one counts %v, %v; want %v", name, counted, err, c.one)
-		}
-		clear(counted)
-		if _, err := env.ExecuteActivity(of.SweepStatements,
-			activities.SweepFrom{}); (err != nil) != (c.compiler.failed != nil) || !maps.Equal(counted, c.all) {
-			t.Errorf("%s: a page counts %v, %v; want %v", name, counted, err, c.all)
-		}
+		t.Run(name, func(t *testing.T) {
+			*compiler = c.compiler
+			clear(counted)
+			if _, err := env.ExecuteActivity(of.CloseStatement,
+				activities.Closing{}); (err != nil) != (c.compiler.failed != nil) || !maps.Equal(counted, c.one) {
+				t.Errorf("closing one counts %v, %v; want %v", counted, err, c.one)
+			}
+			clear(counted)
+			if _, err := env.ExecuteActivity(of.SweepStatements,
+				activities.SweepFrom{}); (err != nil) != (c.compiler.failed != nil) || !maps.Equal(counted, c.all) {
+				t.Errorf("a page counts %v, %v; want %v", counted, err, c.all)
+			}
+		})
 	}
 }

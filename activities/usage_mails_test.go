@@ -150,9 +150,11 @@ func TestUsageMail_SaysWhatHappensNext(t *testing.T) {
 	other := cycle
 	other.Notice.Period = november // of the cycle before
 	for _, m := range []activities.UsageMessage{packs, message(plan.Builder, 100), cycle, other} {
-		if err := mails.UsageReached(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(m.Allowance.String(), func(t *testing.T) {
+			if err := mails.UsageReached(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	said := make([]notify.UsageReached, len(h.letters))
 	for i, l := range h.letters {
@@ -202,14 +204,16 @@ func TestUsageMail_SendsAccountsOnlyWhatTheyWant(t *testing.T) {
 		{"nobody", message(plan.Free, 100), func(h *audience) { h.members = nil }, activities.ErrNoRecipient},
 		{"no allowance any more", unlimited, func(*audience) {}, activities.ErrOutdated},
 	} {
-		h, mails := newAudience(t, "ann@buyer.example")
-		c.change(h)
-		if err := mails.UsageReached(t.Context(), c.message); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
-		}
-		if sent := len(h.letters); (sent == 1) != (c.want == nil) {
-			t.Errorf("%s: %d letters", c.name, sent)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			h, mails := newAudience(t, "ann@buyer.example")
+			c.change(h)
+			if err := mails.UsageReached(t.Context(), c.message); !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+			if sent := len(h.letters); (sent == 1) != (c.want == nil) {
+				t.Errorf("%d letters", sent)
+			}
+		})
 	}
 	h, mails := newAudience(t, "ann@buyer.example")
 	h.err = errors.New("the record is away")
@@ -224,13 +228,15 @@ func TestNotice_EndsAsItsMessengerReports(t *testing.T) {
 		activities.NoticeDeclined: activities.ErrDeclined, activities.NoticeSuperseded: activities.ErrOutdated,
 		activities.NoticeNoRecipient: activities.ErrNoRecipient,
 	} {
-		ctx, n := setupNotices(t)
-		n.letters.err = said
-		n.use(ctx, t, "a", plan.Must(plan.Free).Included)
-		n.deliver(t, 100, 2, want)
-		if row := n.row(ctx, t, 100); row.Result != want || !row.DeliveredAt.IsZero() {
-			t.Errorf("%v: the row is %+v", said, row)
-		}
+		t.Run(want, func(t *testing.T) {
+			ctx, n := setupNotices(t)
+			n.letters.err = said
+			n.use(ctx, t, "a", plan.Must(plan.Free).Included)
+			n.deliver(t, 100, 2, want)
+			if row := n.row(ctx, t, 100); row.Result != want || !row.DeliveredAt.IsZero() {
+				t.Errorf("%v: the row is %+v", said, row)
+			}
+		})
 	}
 }
 

@@ -81,12 +81,14 @@ func TestDocs_FollowTheChosenTheme(t *testing.T) {
 		"__Host-theme=dark": `<html lang="en" data-theme="dark">`, "theme=light": `<html lang="en" data-theme="light">`,
 		"theme=auto": `<html lang="en">`, `theme="><script>`: `<html lang="en">`, "other=dark": `<html lang="en">`,
 	} {
-		for _, path := range []string{"/docs/quickstart", "/docs/errors/-32005", "/terms"} {
-			a := read(g, path, "Cookie", cookie)
-			if !strings.Contains(a.Body, want) || !strings.Contains(a.Header.Get("Vary"), "Cookie") {
-				t.Errorf("%s with %s begins %.60q, and varies by %q", path, cookie, a.Body, a.Header.Get("Vary"))
+		t.Run(cookie, func(t *testing.T) {
+			for _, path := range []string{"/docs/quickstart", "/docs/errors/-32005", "/terms"} {
+				a := read(g, path, "Cookie", cookie)
+				if !strings.Contains(a.Body, want) || !strings.Contains(a.Header.Get("Vary"), "Cookie") {
+					t.Errorf("%s with %s begins %.60q, and varies by %q", path, cookie, a.Body, a.Header.Get("Vary"))
+				}
 			}
-		}
+		})
 	}
 	if read(g, "/docs/errors", "Cookie", "theme=dark").Header.Get("ETag") == read(g,
 		"/docs/errors").Header.Get("ETag") {

@@ -42,29 +42,31 @@ func TestDocs_AreReadWithoutAKeyAndMayBeCached(t *testing.T) {
 		"/llms.txt": "text/plain", "/server.json": "application/json", "/sitemap.xml": "application/xml",
 		"/robots.txt": "text/plain",
 	} {
-		a := read(g, path)
-		tag := a.Header.Get("ETag")
-		in := expect.In(t, "%s", path)
-		expect.Equal(in, a.Header.Get("Content-Type"), media+"; charset=utf-8")
-		expect.NotEqual(in, tag, "")
-		expect.HasPrefix(in, a.Header.Get("Cache-Control"), "public, max-age=")
-		head := g.Ask(http.MethodHead, path, "", "")
-		in = expect.In(t, "HEAD %s", path)
-		expect.Equal(in, head.Status, http.StatusOK)
-		expect.Equal(in, head.Body, "")
-		expect.Equal(in, head.Header.Get("ETag"), tag)
-		expect.Equal(in, head.Header.Get("Content-Type"), a.Header.Get("Content-Type"))
-		if same := g.Ask(http.MethodGet, path, "", "", "If-None-Match",
-			`"other", `+tag); same.Status != http.StatusNotModified || same.Body != "" {
-			t.Errorf("%s with its own tag is HTTP %d with %d bytes", path, same.Status, len(same.Body))
-		}
-		if other := g.Ask(http.MethodGet, path, "", "", "If-None-Match", `"other"`); other.Status != http.StatusOK {
-			t.Errorf("%s with another tag is HTTP %d", path, other.Status)
-		}
-		plain := read(g, path, "Accept-Encoding", "identity")
-		if plain.Header.Get("Content-Encoding") != "" || plain.Body != a.Body {
-			t.Errorf("%s as it is differs from what gzip brought", path)
-		}
+		t.Run(path, func(t *testing.T) {
+			a := read(g, path)
+			tag := a.Header.Get("ETag")
+			in := expect.In(t, "%s", path)
+			expect.Equal(in, a.Header.Get("Content-Type"), media+"; charset=utf-8")
+			expect.NotEqual(in, tag, "")
+			expect.HasPrefix(in, a.Header.Get("Cache-Control"), "public, max-age=")
+			head := g.Ask(http.MethodHead, path, "", "")
+			in = expect.In(t, "HEAD %s", path)
+			expect.Equal(in, head.Status, http.StatusOK)
+			expect.Equal(in, head.Body, "")
+			expect.Equal(in, head.Header.Get("ETag"), tag)
+			expect.Equal(in, head.Header.Get("Content-Type"), a.Header.Get("Content-Type"))
+			if same := g.Ask(http.MethodGet, path, "", "", "If-None-Match",
+				`"other", `+tag); same.Status != http.StatusNotModified || same.Body != "" {
+				t.Errorf("%s with its own tag is HTTP %d with %d bytes", path, same.Status, len(same.Body))
+			}
+			if other := g.Ask(http.MethodGet, path, "", "", "If-None-Match", `"other"`); other.Status != http.StatusOK {
+				t.Errorf("%s with another tag is HTTP %d", path, other.Status)
+			}
+			plain := read(g, path, "Accept-Encoding", "identity")
+			if plain.Header.Get("Content-Encoding") != "" || plain.Body != a.Body {
+				t.Errorf("%s as it is differs from what gzip brought", path)
+			}
+		})
 	}
 	for _, path := range []string{"/docs/methods", "/healthz", "/readyz"} {
 		if a := g.Ask(http.MethodHead, path, "", ""); a.Status != http.StatusOK || a.Body != "" {
@@ -373,16 +375,18 @@ func TestOpenAPI_UndeclaredAnswersAreNoticed(t *testing.T) {
 		Transport: g.InterfaceDocument().Transport(stub.Client().Transport, func(error) { complaints++ }),
 	}
 	for query, want := range map[string]int{"": 0, "bare": 1, "teapot": 1, "limited": 1, "code": 1} {
-		complaints = 0
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, stub.URL+"/rpc/eth_mainnet?"+query,
-			http.NoBody)
-		g.Must(err)
-		resp, err := client.Do(req)
-		g.Must(err)
-		_, _ = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
-		if complaints != want {
-			t.Errorf("?%s gives %d complaints, want %d", query, complaints, want)
-		}
+		t.Run(query, func(t *testing.T) {
+			complaints = 0
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, stub.URL+"/rpc/eth_mainnet?"+query,
+				http.NoBody)
+			g.Must(err)
+			resp, err := client.Do(req)
+			g.Must(err)
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			if complaints != want {
+				t.Errorf("?%s gives %d complaints, want %d", query, complaints, want)
+			}
+		})
 	}
 }

@@ -47,20 +47,22 @@ func TestOperations_WrongInputIsExplainedAndTakesNothing(t *testing.T) {
 		"a route that there is not":       {status: 404, code: -32600, says: "No route"},
 		"a route with a slash at its end": {status: 404, code: -32600, says: "No route"},
 	} {
-		method, path := http.MethodPost, "/keys"
-		switch name {
-		case "another method of the route":
-			method = http.MethodDelete
-		case "a route that there is not":
-			path = "/keys/bind/nothing"
-		case "a route with a slash at its end":
-			path = "/keys/"
-		}
-		a := g.Ask(method, path, "", row.body, row.headers...)
-		a.Refused(row.status, row.code)
-		if !strings.Contains(a.Body, row.says) {
-			t.Errorf("%s: %s does not say %q", name, a.Body, row.says)
-		}
+		t.Run(name, func(t *testing.T) {
+			method, path := http.MethodPost, "/keys"
+			switch name {
+			case "another method of the route":
+				method = http.MethodDelete
+			case "a route that there is not":
+				path = "/keys/bind/nothing"
+			case "a route with a slash at its end":
+				path = "/keys/"
+			}
+			a := g.Ask(method, path, "", row.body, row.headers...)
+			a.Refused(row.status, row.code)
+			if !strings.Contains(a.Body, row.says) {
+				t.Errorf("%s does not say %q", a.Body, row.says)
+			}
+		})
 	}
 	for _, body := range []string{"", "{}", ` { } `} {
 		if a := g.Ask(http.MethodPost, "/keys", "", body); a.Status != http.StatusCreated {

@@ -113,21 +113,23 @@ func TestServerJSON_NamesServersByReversedHost(t *testing.T) {
 		"https://bücher.example":                          "localhost",
 		"https://" + strings.Repeat("a", 63) + ".example": "example." + strings.Repeat("a", 63),
 	} {
-		text, err := api.ServerJSON(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var told struct{ Name string }
-		if err := json.Unmarshal(text, &told); err != nil {
-			t.Fatal(err)
-		}
-		if told.Name != want+"/chain-access-gateway" {
-			t.Errorf("at %s it is %s", address, told.Name)
-		}
-		entry, _ := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-		// an address that is not a URI is refused here as well
-		if err := schema.Validate(entry); err != nil && !strings.Contains(address, "ü") {
-			t.Errorf("at %s: %v", address, err)
-		}
+		t.Run(address, func(t *testing.T) {
+			text, err := api.ServerJSON(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told struct{ Name string }
+			if err := json.Unmarshal(text, &told); err != nil {
+				t.Fatal(err)
+			}
+			if told.Name != want+"/chain-access-gateway" {
+				t.Errorf("at %s it is %s", address, told.Name)
+			}
+			entry, _ := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+			// an address that is not a URI is refused here as well
+			if err := schema.Validate(entry); err != nil && !strings.Contains(address, "ü") {
+				t.Errorf("at %s: %v", address, err)
+			}
+		})
 	}
 }

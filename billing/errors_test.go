@@ -153,9 +153,11 @@ func TestOptions_InvalidAreRefused(t *testing.T) {
 		"credentials in it":  {SecretKey: "sk_canary", APIURL: "https://canary@stripe.example", Now: now},
 		"a query":            {SecretKey: "sk_canary", APIURL: "https://stripe.example/?canary", Now: now},
 	} {
-		if _, err := billing.New(o); err == nil || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := billing.New(o); err == nil || strings.Contains(err.Error(), "canary") {
+				t.Error(err)
+			}
+		})
 	}
 }
 

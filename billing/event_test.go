@@ -70,13 +70,15 @@ func TestEvent_IsTakenOnlyWithARecentSignatureOfStripe(t *testing.T) {
 			whsec, noon, billing.ErrNoEvent,
 		},
 	} {
-		event, err := billing.ReadEvent([]byte(c.payload), c.header, c.secret, c.at)
-		if !errors.Is(err, c.want) || (err == nil) != (event.ID == "evt_1") {
-			t.Errorf("%s: %+v, %v", name, event, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: the error quotes what came: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			event, err := billing.ReadEvent([]byte(c.payload), c.header, c.secret, c.at)
+			if !errors.Is(err, c.want) || (err == nil) != (event.ID == "evt_1") {
+				t.Errorf("%+v, %v", event, err)
+			}
+			if err != nil && strings.Contains(err.Error(), "canary") {
+				t.Errorf("the error quotes what came: %v", err)
+			}
+		})
 	}
 }
 
@@ -114,15 +116,17 @@ func TestEvent_NamesItsCustomerInEveryVersion(t *testing.T) {
 			billing.Event{Object: "in_1"},
 		},
 	} {
-		payload := `{"id":"evt_1","type":"x.y","api_version":"` + c.version +
-			`","created":1795348800,"data":{"object":` + c.object + `}}`
-		got, err := billing.ReadEvent([]byte(payload), sign(payload, whsec, noon), whsec, noon)
-		c.want.ID, c.want.Type, c.want.APIVersion, c.want.Created = "evt_1", "x.y", c.version, time.Unix(1795348800,
-			0).UTC()
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		expect.Equal(in, got, c.want)
-		expect.Equal(in, got.Pinned(), c.version == billing.APIVersion)
+		t.Run(name, func(t *testing.T) {
+			payload := `{"id":"evt_1","type":"x.y","api_version":"` + c.version +
+				`","created":1795348800,"data":{"object":` + c.object + `}}`
+			got, err := billing.ReadEvent([]byte(payload), sign(payload, whsec, noon), whsec, noon)
+			c.want.ID, c.want.Type, c.want.APIVersion, c.want.Created = "evt_1", "x.y", c.version, time.Unix(1795348800,
+				0).UTC()
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.Equal(in, got, c.want)
+			expect.Equal(in, got.Pinned(), c.version == billing.APIVersion)
+		})
 	}
 }
 

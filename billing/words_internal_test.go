@@ -33,14 +33,16 @@ func TestPlanOf_ItemOfOurPlanSaysWhatASubscriptionIs(t *testing.T) {
 		"after one that Stripe left out": {[]*stripe.Price{nil, key}, "pro_monthly", plan.Pro, 9900},
 		"nothing":                        {nil, "", "", 0},
 	} {
-		from := &stripe.Subscription{Items: &stripe.SubscriptionItemList{}}
-		for _, p := range tc.prices {
-			from.Items.Data = append(from.Items.Data, &stripe.SubscriptionItem{Price: p})
-		}
-		s := subscriptionOf(from, time.Unix(1, 0))
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, s.Price, tc.price)
-		expect.Equal(in, s.Plan, tc.plan)
-		expect.Equal(in, s.PriceCents, tc.cents)
+		t.Run(name, func(t *testing.T) {
+			from := &stripe.Subscription{Items: &stripe.SubscriptionItemList{}}
+			for _, p := range tc.prices {
+				from.Items.Data = append(from.Items.Data, &stripe.SubscriptionItem{Price: p})
+			}
+			s := subscriptionOf(from, time.Unix(1, 0))
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, s.Price, tc.price)
+			expect.Equal(in, s.Plan, tc.plan)
+			expect.Equal(in, s.PriceCents, tc.cents)
+		})
 	}
 }

@@ -45,14 +45,16 @@ func TestCache_ServesOnlyPlainParameters(t *testing.T) {
 		{solana, "getSlot", `[{"commitment":"confirmed","commitment":"confirmed"}]`, upstream.NoHead, false},
 		{solana, "getSlot", `[{"commitment":"confirmed","minContextSlot":9}]`, upstream.NoHead, false},
 	} {
-		m, found := row.on.Method([]byte(row.method))
-		if !found {
-			t.Fatal(row.method)
-		}
-		head, ok := shortKind(m, []byte(row.params))
-		if ok != row.ok || (ok && head != row.head) {
-			t.Errorf("%s %s: %d %v, want %d %v", row.method, row.params, head, ok, row.head, row.ok)
-		}
+		t.Run(row.method, func(t *testing.T) {
+			m, found := row.on.Method([]byte(row.method))
+			if !found {
+				t.Fatal(row.method)
+			}
+			head, ok := shortKind(m, []byte(row.params))
+			if ok != row.ok || (ok && head != row.head) {
+				t.Errorf("%s %s: %d %v, want %d %v", row.method, row.params, head, ok, row.head, row.ok)
+			}
+		})
 	}
 }
 

@@ -19,18 +19,20 @@ func TestLookup_AllocatesNothing(t *testing.T) { //nolint:paralleltest // see ab
 		{"eth_gasPrice", `[]`, `"0x1"`},
 		{"eth_chainId", `[]`, ``},
 	} {
-		m, params := method(t, on, row.name), []byte(row.params)
-		l := a.look(on, m, params)
-		a.put(on, m, &l, []byte(row.result))
-		ctx := t.Context()
-		allocs := testing.AllocsPerRun(1000, func() {
+		t.Run(row.name, func(t *testing.T) {
+			m, params := method(t, on, row.name), []byte(row.params)
 			l := a.look(on, m, params)
-			if _, ok := a.get(ctx, on, m, &l); !ok {
-				t.Fatal("a miss")
+			a.put(on, m, &l, []byte(row.result))
+			ctx := t.Context()
+			allocs := testing.AllocsPerRun(1000, func() {
+				l := a.look(on, m, params)
+				if _, ok := a.get(ctx, on, m, &l); !ok {
+					t.Fatal("a miss")
+				}
+			})
+			if allocs >= 1 { // the cache library's maintenance may allocate occasionally
+				t.Errorf("%v allocations", allocs)
 			}
 		})
-		if allocs >= 1 { // the cache library's maintenance may allocate occasionally
-			t.Errorf("%s: %v allocations", row.name, allocs)
-		}
 	}
 }

@@ -40,9 +40,11 @@ func TestCacheKey_SpellingsOfOneRequestShareIt(t *testing.T) {
 		"a missing one":     fmt.Sprintf(`["%s"]`, someHash),
 		"one too many":      fmt.Sprintf(`["%s",false,null]`, someHash),
 	} {
-		if l := a.look(on, m, []byte(other)); l.final == plain.final || l.rule != chain.Final {
-			t.Errorf("%s has the same key, or none (rule %s)", what, l.rule)
-		}
+		t.Run(what, func(t *testing.T) {
+			if l := a.look(on, m, []byte(other)); l.final == plain.final || l.rule != chain.Final {
+				t.Errorf("%s has the same key, or none (rule %s)", what, l.rule)
+			}
+		})
 	}
 	if l := a.look(on, method(t, on, "eth_getTransactionByHash"),
 		fmt.Appendf(nil, `["%s",false]`, someHash)); l.final == plain.final {
@@ -141,21 +143,23 @@ func TestCache_KeepsOnlyAnswersAboutDeepBlocks(t *testing.T) {
 		{"eth_getBlockTransactionCountByHash", `"0x5"`, false},
 		{"eth_getUncleCountByBlockHash", `"0x0"`, false},
 	} {
-		clock := newClock()
-		a, on := setup(t, chain.EthMainnet, 0, clock)
-		snapshot(on, head, 0, clock.Now())
-		on.ObserveHead(upstream.Latest, head+30) // one upstream's head makes no block deeper
-		m := method(t, on, row.method)
-		l := a.look(on, m, fmt.Appendf(nil, `["%s"]`, someHash))
-		a.put(on, m, &l, []byte(row.result))
-		got, kept := a.get(t.Context(), on, m, &l)
-		if kept != row.kept || (kept && string(got) != row.result) {
-			t.Errorf("%s %s: kept is %v (%s)", row.method, row.result, kept, got)
-		}
-		clock.Advance(m.TTL)
-		if _, kept := a.get(t.Context(), on, m, &l); kept {
-			t.Errorf("%s outlives its week", row.method)
-		}
+		t.Run(row.method, func(t *testing.T) {
+			clock := newClock()
+			a, on := setup(t, chain.EthMainnet, 0, clock)
+			snapshot(on, head, 0, clock.Now())
+			on.ObserveHead(upstream.Latest, head+30) // one upstream's head makes no block deeper
+			m := method(t, on, row.method)
+			l := a.look(on, m, fmt.Appendf(nil, `["%s"]`, someHash))
+			a.put(on, m, &l, []byte(row.result))
+			got, kept := a.get(t.Context(), on, m, &l)
+			if kept != row.kept || (kept && string(got) != row.result) {
+				t.Errorf("%s %s: kept is %v (%s)", row.method, row.result, kept, got)
+			}
+			clock.Advance(m.TTL)
+			if _, kept := a.get(t.Context(), on, m, &l); kept {
+				t.Errorf("%s outlives its week", row.method)
+			}
+		})
 	}
 }
 

@@ -61,9 +61,11 @@ func TestLog_FailedCallIsOneLineThatSaysWhichAndWhere(t *testing.T) {
 		"chain": "eth_mainnet", "method": "eth_call", "upstream": "provider-a", "outcome": "upstream_failed",
 		"attempts": 3.0, "status": 502.0, "cause": "upstream provider-a: HTTP 500",
 	} {
-		if all[0][name] != want {
-			t.Errorf("the line has %s=%v, want %v", name, all[0][name], want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if all[0][name] != want {
+				t.Errorf("the line has %s=%v, want %v", name, all[0][name], want)
+			}
+		})
 	}
 	if all[1]["level"] != "WARN" || all[2]["level"] != "ERROR" {
 		t.Errorf("levels are %v and %v", all[1]["level"], all[2]["level"])

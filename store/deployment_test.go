@@ -65,13 +65,15 @@ func TestCheckSchema_SaysWhichSideIsOlder(t *testing.T) {
 			want: store.ErrSchemaNewer,
 		},
 	} {
-		if tc.change != "" {
-			alter(t, tc.url, tc.change, tc.args...)
-		}
-		err := openAt(t, tc.url).CheckSchema(t.Context())
-		if !errors.Is(err, tc.want) {
-			t.Errorf("%s: %v, want %v", tc.name, err, tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.change != "" {
+				alter(t, tc.url, tc.change, tc.args...)
+			}
+			err := openAt(t, tc.url).CheckSchema(t.Context())
+			if !errors.Is(err, tc.want) {
+				t.Errorf("%v, want %v", err, tc.want)
+			}
+		})
 	}
 }
 
@@ -89,9 +91,11 @@ func TestCheckPepper_KnowsTheFirstAgain(t *testing.T) {
 		pepper string
 		want   error
 	}{{"a", nil}, {"b", store.ErrPepper}, {"a", nil}} {
-		if err := s.CheckPepper(t.Context(), hasher(tc.pepper)); !errors.Is(err, tc.want) {
-			t.Errorf("start %d: %v, want %v", i, err, tc.want)
-		}
+		t.Run(tc.pepper, func(t *testing.T) {
+			if err := s.CheckPepper(t.Context(), hasher(tc.pepper)); !errors.Is(err, tc.want) {
+				t.Errorf("start %d: %v, want %v", i, err, tc.want)
+			}
+		})
 	}
 }
 

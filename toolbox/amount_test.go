@@ -2,6 +2,7 @@ package toolbox
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -27,13 +28,15 @@ func TestDecimals_AreExact(t *testing.T) {
 		{strings.Repeat("9", 78), 18, strings.Repeat("9", 60) + "." + strings.Repeat("9", 18)},
 		{"5", 77, "0." + strings.Repeat("0", 76) + "5"},
 	} {
-		n, ok := new(big.Int).SetString(c.n, 10)
-		if !ok {
-			t.Fatal(c.n)
-		}
-		if got := decimal(n, c.decimals); got != c.want {
-			t.Errorf("%s with %d decimals is %s, want %s", c.n, c.decimals, got, c.want)
-		}
+		t.Run(strconv.Itoa(c.decimals), func(t *testing.T) {
+			n, ok := new(big.Int).SetString(c.n, 10)
+			if !ok {
+				t.Fatal(c.n)
+			}
+			if got := decimal(n, c.decimals); got != c.want {
+				t.Errorf("%s with %d decimals is %s, want %s", c.n, c.decimals, got, c.want)
+			}
+		})
 	}
 }
 

@@ -277,14 +277,17 @@ func TestBalances_FailLikeTheirUpstreams(t *testing.T) {
 		"no tokens":    {"alchemy_getTokenBalances", "null", fault.NoUpstream},
 		"another form": {"alchemy_getTokenBalances", "[]", fault.NoUpstream},
 	} {
-		answers := map[string]func([]any) any{
-			"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("")),
-		}
-		answers[test.method] = always(test.answer)
-		_, err := ledgerOf(&shelf{standing: upstream.Live, answers: answers}).Balances(t.Context(), chain.EthMainnet,
-			owner)
-		t.Log(name)
-		refusedFor(t, err, test.want)
+		t.Run(name, func(t *testing.T) {
+			answers := map[string]func([]any) any{
+				"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("")),
+			}
+			answers[test.method] = always(test.answer)
+			_, err := ledgerOf(&shelf{standing: upstream.Live, answers: answers}).Balances(t.Context(),
+				chain.EthMainnet,
+				owner)
+			t.Log(name)
+			refusedFor(t, err, test.want)
+		})
 	}
 }
 
@@ -300,17 +303,19 @@ func TestBalances_UnreadableEntryIsLeftOutAlone(t *testing.T) {
 		"an address that is a number": map[string]any{"contractAddress": 12, "tokenBalance": "0x1"}, "null": nil,
 		"a text": "0x1",
 	} {
-		s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
-			"eth_getBalance":           always(`"0x1"`),
-			"alchemy_getTokenBalances": always(tokensOf("", entry, token(usdc, "0x5"))),
-			"eth_call":                 factsFor(t, func(string) []byte { return fact(6, "USDC", "USD Coin") }),
-		}}
-		got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		require.Len(in, got.Tokens, 1)
-		expect.Equal(in, got.Tokens[0].Contract, usdc)
-		expect.Contains(in, got.TokensNote, "could not be read: 1.")
+		t.Run(name, func(t *testing.T) {
+			s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
+				"eth_getBalance":           always(`"0x1"`),
+				"alchemy_getTokenBalances": always(tokensOf("", entry, token(usdc, "0x5"))),
+				"eth_call":                 factsFor(t, func(string) []byte { return fact(6, "USDC", "USD Coin") }),
+			}}
+			got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			require.Len(in, got.Tokens, 1)
+			expect.Equal(in, got.Tokens[0].Contract, usdc)
+			expect.Contains(in, got.TokensNote, "could not be read: 1.")
+		})
 	}
 }
 
@@ -322,17 +327,19 @@ func TestBalances_InvalidTokenFactsAreNotBelieved(t *testing.T) {
 		"longer": append(slices.Clone(good), 0), "another kind": append([]byte{factsVersion, 9}, good[2:]...),
 		"a string": []byte("\x00\x00\x00\x20"), "no record": {factsVersion},
 	} {
-		s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
-			"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("", token(usdc, "0x1"))),
-			"eth_call": always(hexutil.Bytes(answer)),
-		}}
-		got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		require.Len(in, got.Tokens, 1)
-		expect.Nil(in, got.Tokens[0].Symbol)
-		expect.Nil(in, got.Tokens[0].Decimals)
-		expect.Equal(in, got.Tokens[0].Balance, "1")
+		t.Run(name, func(t *testing.T) {
+			s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
+				"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("", token(usdc, "0x1"))),
+				"eth_call": always(hexutil.Bytes(answer)),
+			}}
+			got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			require.Len(in, got.Tokens, 1)
+			expect.Nil(in, got.Tokens[0].Symbol)
+			expect.Nil(in, got.Tokens[0].Decimals)
+			expect.Equal(in, got.Tokens[0].Balance, "1")
+		})
 	}
 }
 

@@ -69,13 +69,16 @@ func TestAddresses_HaveOneFormOnEachChain(t *testing.T) {
 		{chain.SolanaMainnet, strings.Repeat("1", 100_000), "", "base58"},
 		{chain.SolanaMainnet, "", "", "base58"},
 	} {
-		got, refusal := ParseAddress(test.chain, test.text)
-		if got != test.want || (refusal == nil) != (test.want != "") {
-			t.Errorf("%s %.60q: %q, %v; want %q", test.chain, test.text, got, refusal, test.want)
-		}
-		if refusal != nil && (refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, test.says)) {
-			t.Errorf("%s %.60q: %s does not say %q", test.chain, test.text, refusal.Message, test.says)
-		}
+		t.Run(string(test.chain), func(t *testing.T) {
+			got, refusal := ParseAddress(test.chain, test.text)
+			if got != test.want || (refusal == nil) != (test.want != "") {
+				t.Errorf("%s %.60q: %q, %v; want %q", test.chain, test.text, got, refusal, test.want)
+			}
+			if refusal != nil && (refusal.Reason != fault.FieldRefused ||
+				!strings.Contains(refusal.Message, test.says)) {
+				t.Errorf("%s %.60q: %s does not say %q", test.chain, test.text, refusal.Message, test.says)
+			}
+		})
 	}
 }
 
@@ -89,13 +92,15 @@ func TestLabels_AreFitToBeShown(t *testing.T) {
 		strings.Repeat("x", 33): strings.Repeat("x", 32), strings.Repeat("é", 50): strings.Repeat("é", 32),
 		strings.Repeat("a ", 40): strings.TrimSpace(strings.Repeat("a ", 16)),
 	} {
-		got := ""
-		if shown := label(text, 32); shown != nil {
-			got = *shown
-		}
-		if got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			got := ""
+			if shown := label(text, 32); shown != nil {
+				got = *shown
+			}
+			if got != want {
+				t.Errorf("%q is shown as %q, want %q", text, got, want)
+			}
+		})
 	}
 }
 
@@ -129,11 +134,13 @@ func TestQuantities_HaveBounds(t *testing.T) {
 			big.NewInt(1)).String(), `"0x1` + strings.Repeat("0", 64) + `"`: "", `"12"`: "", `12`: "", `"0x-1"`: "",
 		`"0x_1"`: "", `"0xg"`: "", `""`: "", `true`: "", `"0X1"`: "",
 	} {
-		var q quantity
-		err := json.Unmarshal([]byte(text), &q)
-		if got := (err == nil) == (want != ""); !got || (err == nil && q.String() != want) {
-			t.Errorf("%.20s… is %v, %v; want %q", text, q.Int, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			var q quantity
+			err := json.Unmarshal([]byte(text), &q)
+			if got := (err == nil) == (want != ""); !got || (err == nil && q.String() != want) {
+				t.Errorf("%.20s… is %v, %v; want %q", text, q.Int, err, want)
+			}
+		})
 	}
 }
 

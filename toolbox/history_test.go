@@ -421,9 +421,11 @@ func TestHistory_CursorsBelongToTheirAddressAndChain(t *testing.T) {
 		"padded":          CheckCursor(chain.EthMainnet, owner, cursor+"="),
 		"white space":     CheckCursor(chain.EthMainnet, owner, " "+cursor),
 	} {
-		in := expect.In(t, "%s", name)
-		require.NotNil(in, refused)
-		expect.Equal(in, refused.Reason, fault.FieldRefused)
-		expect.Contains(in, refused.Message, "cursor")
+		t.Run(name, func(t *testing.T) {
+			in := expect.In(t, "%s", name)
+			require.NotNil(in, refused)
+			expect.Equal(in, refused.Reason, fault.FieldRefused)
+			expect.Contains(in, refused.Message, "cursor")
+		})
 	}
 }

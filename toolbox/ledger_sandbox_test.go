@@ -266,9 +266,11 @@ func TestBalances_HostileTokenTextsHarmNobody(t *testing.T) {
 		"33 bytes": "- 4", "63 bytes": "- 0.00000000000000000000000000000004",
 		"only an offset": "- 0.00000000000000000000000000000004", "self-reference": "- 4",
 	} {
-		if shown[name] != want {
-			t.Errorf("%s is shown as %q, want %q", name, shown[name], want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if shown[name] != want {
+				t.Errorf("%s is shown as %q, want %q", name, shown[name], want)
+			}
+		})
 	}
 	if strings.Contains(got.TokensNote, "could not be asked") {
 		t.Errorf("the note is %q", got.TokensNote)
@@ -308,9 +310,11 @@ func TestTokenFacts_StopsBeforeItsGasIsGone(t *testing.T) {
 		"one token":   slices.Concat([]byte{1}, burnt, notAsked, notAsked),
 		"all of them": slices.Concat([]byte{1}, burnt, burnt, plain),
 	} {
-		if !seen[string(want)] {
-			t.Errorf("no amount of gas is enough for %s and not for more", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !seen[string(want)] {
+				t.Errorf("no amount of gas is enough for %s and not for more", name)
+			}
+		})
 	}
 }
 

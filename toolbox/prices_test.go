@@ -160,13 +160,15 @@ func TestSymbols_AreReadIntoOneForm(t *testing.T) {
 		"": "eth,btc,link", ",": "eth,btc,link", " , ,": "eth,btc,link", "eth": "eth", "BTC,Eth": "eth,btc",
 		"link,eth,btc": "eth,btc,link", " btc ,, btc,": "btc", strings.Repeat("eth,", 19) + "btc": "eth,btc",
 	} {
-		got, refusal := ParseSymbols(given)
-		if refusal != nil || got != want {
-			t.Errorf("%q: %q, %v", given, got, refusal)
-		}
-		if again, refusal := ParseSymbols(got); refusal != nil || again != got {
-			t.Errorf("%q is no form of its own: %q, %v", got, again, refusal)
-		}
+		t.Run(given, func(t *testing.T) {
+			got, refusal := ParseSymbols(given)
+			if refusal != nil || got != want {
+				t.Errorf("%q, %v", got, refusal)
+			}
+			if again, refusal := ParseSymbols(got); refusal != nil || again != got {
+				t.Errorf("%q is no form of its own: %q, %v", got, again, refusal)
+			}
+		})
 	}
 	for _, given := range []string{
 		"doge", "eth,doge", "eth btc", "eth;btc", "ETH/USD", "еth", "eth\u200b", "\xff", strings.Repeat("x", 5000),

@@ -22,9 +22,11 @@ func TestTxHash_IsReadIntoOneForm(t *testing.T) {
 		{chain.SolanaMainnet, someSig, someSig},
 		{chain.SolanaMainnet, shortest, shortest},
 	} {
-		if got, refusal := ParseTxHash(tc.on, tc.text); refusal != nil || got != tc.want {
-			t.Errorf("%s on %s: %s, %v", tc.text, tc.on, got, refusal)
-		}
+		t.Run(string(tc.on), func(t *testing.T) {
+			if got, refusal := ParseTxHash(tc.on, tc.text); refusal != nil || got != tc.want {
+				t.Errorf("%s on %s: %s, %v", tc.text, tc.on, got, refusal)
+			}
+		})
 	}
 }
 

@@ -101,11 +101,13 @@ func TestStripeEvents_StoredAndUntoldAreFoundByASweep(t *testing.T) {
 	for id, want := range map[string]string{
 		"evt_lost": activities.EventSignalled, "evt_stranger": activities.EventNobodys, "evt_young": "",
 	} {
-		var result *string
-		must(db.QueryRow(ctx, "SELECT result FROM stripe_events WHERE id = $1", id).Scan(&result))
-		if (result == nil) != (want == "") || result != nil && *result != want {
-			t.Errorf("%s: %v, want %q", id, result, want)
-		}
+		t.Run(id, func(t *testing.T) {
+			var result *string
+			must(db.QueryRow(ctx, "SELECT result FROM stripe_events WHERE id = $1", id).Scan(&result))
+			if (result == nil) != (want == "") || result != nil && *result != want {
+				t.Errorf("%v, want %q", result, want)
+			}
+		})
 	}
 	for _, id := range []string{workflows.SubscriptionID(fresh), workflows.CheckoutID("cs_open")} {
 		if begun(id) {

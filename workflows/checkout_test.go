@@ -97,10 +97,12 @@ func TestCheckout_EndsWhenTheAccountHasWhatWasBought(t *testing.T) {
 			nil, states(at(0), "open"), "open", [2]time.Duration{3 * 24 * time.Hour, 3*24*time.Hour + 11*time.Minute},
 		},
 	} {
-		stage, looks, lasted := follow(t, c.told, c.state)
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, stage, c.stage, looks)
-		expect.Between(in, lasted, c.lasted[0], c.lasted[1], looks)
+		t.Run(name, func(t *testing.T) {
+			stage, looks, lasted := follow(t, c.told, c.state)
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, stage, c.stage, looks)
+			expect.Between(in, lasted, c.lasted[0], c.lasted[1], looks)
+		})
 	}
 }
 

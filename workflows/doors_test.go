@@ -187,15 +187,17 @@ func TestBind_EndsWithItsLastChallenge(t *testing.T) {
 		"none was accepted":   {nil, time.Minute},
 		"asked when it ended": {[]time.Duration{2 * time.Minute}, time.Minute},
 	} {
-		d := newDoor()
-		for i, after := range c.asked {
-			d.ask(after, i+1)
-		}
-		stage := d.bind(t)
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, stage, workflows.StageExpired)
-		expect.Equal(in, d.lasted(), c.lasts)
-		expect.Empty(in, d.binds)
+		t.Run(name, func(t *testing.T) {
+			d := newDoor()
+			for i, after := range c.asked {
+				d.ask(after, i+1)
+			}
+			stage := d.bind(t)
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, stage, workflows.StageExpired)
+			expect.Equal(in, d.lasted(), c.lasts)
+			expect.Empty(in, d.binds)
+		})
 	}
 }
 
@@ -373,14 +375,16 @@ func TestAdopt_Ends(t *testing.T) {
 		},
 		"of another key": {account.NewKeyID(), nil, workflows.StageExpired, fault.NotYours, 0},
 	} {
-		d := newDoor()
-		d.answer = c.answer
-		s := d.send(0, workflows.UpdateAdopt, "one", activities.KeyAdoption{Key: c.key, Account: someOwner})
-		d.env.ExecuteWorkflow(workflows.AdoptWorkflow, workflows.AdoptInput{Key: someKey})
-		if stage := d.stage(t); stage != c.stage || len(d.pushed) != c.pushes {
-			t.Errorf("%s: ended %s after %d pushes", name, stage, len(d.pushed))
-		}
-		s.refused(t, name, c.told)
+		t.Run(name, func(t *testing.T) {
+			d := newDoor()
+			d.answer = c.answer
+			s := d.send(0, workflows.UpdateAdopt, "one", activities.KeyAdoption{Key: c.key, Account: someOwner})
+			d.env.ExecuteWorkflow(workflows.AdoptWorkflow, workflows.AdoptInput{Key: someKey})
+			if stage := d.stage(t); stage != c.stage || len(d.pushed) != c.pushes {
+				t.Errorf("ended %s after %d pushes", stage, len(d.pushed))
+			}
+			s.refused(t, name, c.told)
+		})
 	}
 }
 

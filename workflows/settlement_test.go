@@ -260,17 +260,19 @@ func TestSettlement_FinalChainDecidesWhatBecomesOfAGrant(t *testing.T) {
 			from(good, time.Minute, away, 25*time.Minute, missing), x402.StageReorganised, 27 * time.Minute,
 		},
 	} {
-		p := settle(c.chain)
-		p.redeem(0, newRedeem())
-		if stage := p.run(t); stage != c.stage {
-			t.Errorf("%s: ended %s", name, stage)
-		}
-		if last := p.looks[len(p.looks)-1]; last != c.after {
-			t.Errorf("%s: looked %s", name, p.looks)
-		}
-		if fin := p.ends[0].Finality; (fin == x402.FinalityGone) != (c.stage == x402.StageReorganised) {
-			t.Errorf("%s: concluded %+v", name, p.ends)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := settle(c.chain)
+			p.redeem(0, newRedeem())
+			if stage := p.run(t); stage != c.stage {
+				t.Errorf("ended %s", stage)
+			}
+			if last := p.looks[len(p.looks)-1]; last != c.after {
+				t.Errorf("looked %s", p.looks)
+			}
+			if fin := p.ends[0].Finality; (fin == x402.FinalityGone) != (c.stage == x402.StageReorganised) {
+				t.Errorf("concluded %+v", p.ends)
+			}
+		})
 	}
 }
 
@@ -318,14 +320,16 @@ func TestSettlement_OnlyUpstreamMustSayTwiceThatAGrantIsGone(t *testing.T) {
 			x402.StageReorganised, 35 * time.Minute, 2,
 		},
 	} {
-		p := settle(c.chain)
-		p.redeem(0, newRedeem())
-		if stage := p.run(t); stage != c.stage || p.told != c.told {
-			t.Errorf("%s: ended %s, told %d times", name, stage, p.told)
-		}
-		if last := p.looks[len(p.looks)-1]; last != c.after {
-			t.Errorf("%s: looked %s", name, p.looks)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := settle(c.chain)
+			p.redeem(0, newRedeem())
+			if stage := p.run(t); stage != c.stage || p.told != c.told {
+				t.Errorf("ended %s, told %d times", stage, p.told)
+			}
+			if last := p.looks[len(p.looks)-1]; last != c.after {
+				t.Errorf("looked %s", p.looks)
+			}
+		})
 	}
 }
 
@@ -510,13 +514,15 @@ func TestSettlement_InvalidPaymentIsRefusedAndTheFlowEnds(t *testing.T) {
 		"no credential":  func(r *workflows.Redeem) { r.Credential.Key = account.KeyID{} },
 		"without prefix": func(r *workflows.Redeem) { r.Credential.Prefix = "" },
 	} {
-		p, in := settle(from(good)), newRedeem()
-		change(&in)
-		asked := p.redeem(0, in)
-		p.run(t)
-		if !asked.rejected || len(p.looks) != 0 {
-			t.Errorf("%s: rejected %t, looked %s", name, asked.rejected, p.looks)
-		}
+		t.Run(name, func(t *testing.T) {
+			p, in := settle(from(good)), newRedeem()
+			change(&in)
+			asked := p.redeem(0, in)
+			p.run(t)
+			if !asked.rejected || len(p.looks) != 0 {
+				t.Errorf("rejected %t, looked %s", asked.rejected, p.looks)
+			}
+		})
 	}
 }
 

@@ -272,10 +272,12 @@ func TestFlashMessages_AreShownOnceAndCannotBeForged(t *testing.T) {
 		"another browser's": other.Cookies["__Host-flash"],
 		"tampered":          "x" + left, "unsigned": strings.Split(left, ".")[0], "nothing": ".",
 	} {
-		b.Cookies["__Host-flash"] = value
-		if got := b.Get("/keys"); got.Status != http.StatusOK || strings.Contains(got.Body, "Key revoked") {
-			t.Errorf("a message that is %s is shown", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			b.Cookies["__Host-flash"] = value
+			if got := b.Get("/keys"); got.Status != http.StatusOK || strings.Contains(got.Body, "Key revoked") {
+				t.Errorf("a message that is %s is shown", name)
+			}
+		})
 	}
 }
 
@@ -290,18 +292,20 @@ func TestDestructiveChanges_AreConfirmedWithWhatStops(t *testing.T) {
 		"/settings/sessions/s2/end":               "End this session?",
 		"/settings/sessions/end":                  "Sign out everywhere?",
 	} {
-		b, before := consoletest.SignedIn(t, h, register), h.ChangeCount()
-		text := b.Get(path).Body
-		in := expect.In(t, "%s does not ask", path)
-		expect.Contains(in, text, want)
-		expect.Contains(in, text, "What stops")
-		expect.Contains(in, text, `action="`+path+`"`)
-		if h.ChangeCount() != before {
-			t.Errorf("asking at %s changed something", path)
-		}
-		if got := b.Post(path, nil); got.Status != http.StatusSeeOther || h.ChangeCount() != before+1 {
-			t.Errorf("confirmed, %s answers %d", path, got.Status)
-		}
+		t.Run(path, func(t *testing.T) {
+			b, before := consoletest.SignedIn(t, h, register), h.ChangeCount()
+			text := b.Get(path).Body
+			in := expect.In(t, "%s does not ask", path)
+			expect.Contains(in, text, want)
+			expect.Contains(in, text, "What stops")
+			expect.Contains(in, text, `action="`+path+`"`)
+			if h.ChangeCount() != before {
+				t.Errorf("asking at %s changed something", path)
+			}
+			if got := b.Post(path, nil); got.Status != http.StatusSeeOther || h.ChangeCount() != before+1 {
+				t.Errorf("confirmed, %s answers %d", path, got.Status)
+			}
+		})
 	}
 }
 

@@ -33,9 +33,11 @@ func TestResponses_CarryTheSecurityHeaders(t *testing.T) {
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 			"Strict-Transport-Security": "max-age=63072000",
 		} {
-			if got := h.Get(name); got != want {
-				t.Errorf("%s answers %s: %q, want %q", path, name, got, want)
-			}
+			t.Run(name, func(t *testing.T) {
+				if got := h.Get(name); got != want {
+					t.Errorf("%s answers %s: %q, want %q", path, name, got, want)
+				}
+			})
 		}
 		if !strings.Contains(h.Get("Permissions-Policy"), "geolocation=()") {
 			t.Errorf("%s switches off no features", path)
@@ -285,21 +287,25 @@ func TestTheme_IsKeptAndLeadsBack(t *testing.T) {
 		"/keys?x=1": "/keys?x=1", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/",
 		"/\t/evil.example": "/", "": "/", "/" + strings.Repeat("x", paths.MaxLength): "/",
 	} {
-		r := consoletest.Send(t, p, http.MethodPost, "/theme",
-			url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}},
-			map[string]string{"Cookie": carried})
-		if got := r.Header.Get("Location"); got != want {
-			t.Errorf("from %q it leads to %q, want %q", back, got, want)
-		}
+		t.Run(back, func(t *testing.T) {
+			r := consoletest.Send(t, p, http.MethodPost, "/theme",
+				url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}},
+				map[string]string{"Cookie": carried})
+			if got := r.Header.Get("Location"); got != want {
+				t.Errorf("from %q it leads to %q, want %q", back, got, want)
+			}
+		})
 	}
 	for value, want := range map[string]string{
 		"dark": ` data-theme="dark"`, "light": ` data-theme="light"`,
 		"auto": `<html lang="en">`, `"><script>`: `<html lang="en">`,
 	} {
-		r := consoletest.Send(t, p, http.MethodGet, "/", nil, map[string]string{"Cookie": "__Host-theme=" + value})
-		if text := r.Body; !strings.Contains(text, want) {
-			t.Errorf("with the theme %q the page begins %q", value, text[:120])
-		}
+		t.Run(value, func(t *testing.T) {
+			r := consoletest.Send(t, p, http.MethodGet, "/", nil, map[string]string{"Cookie": "__Host-theme=" + value})
+			if text := r.Body; !strings.Contains(text, want) {
+				t.Errorf("with the theme %q the page begins %q", value, text[:120])
+			}
+		})
 	}
 	if r := consoletest.Send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"pink"}},
 		map[string]string{"Cookie": carried}); r.Status != http.StatusUnprocessableEntity {
@@ -328,13 +334,16 @@ func TestTheme_DocumentsSwitchWithoutATokenButFromThisSiteOnly(t *testing.T) {
 		},
 		"no theme": {"pink", "/docs", from("same-origin"), http.StatusUnprocessableEntity, ""},
 	} {
-		r := consoletest.Send(t, p, http.MethodPost, "/docs/theme", url.Values{"theme": {c.theme}, "back": {c.back}},
-			c.header)
-		kept := strings.Contains(strings.Join(r.Header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, r.Status, c.want)
-		expect.Equal(in, r.Header.Get("Location"), c.to)
-		expect.Equal(in, kept, c.want == http.StatusSeeOther)
+		t.Run(name, func(t *testing.T) {
+			r := consoletest.Send(t, p, http.MethodPost, "/docs/theme",
+				url.Values{"theme": {c.theme}, "back": {c.back}},
+				c.header)
+			kept := strings.Contains(strings.Join(r.Header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, r.Status, c.want)
+			expect.Equal(in, r.Header.Get("Location"), c.to)
+			expect.Equal(in, kept, c.want == http.StatusSeeOther)
+		})
 	}
 }
 
@@ -345,10 +354,12 @@ func TestPages_ServeTheirOwnRoutesOnly(t *testing.T) {
 		"GET /": true, "HEAD /": true, "POST /theme": true, "GET /assets/x": true, "POST /": false, "GET /theme": false,
 		"POST /keys": false, "GET /nothing": false,
 	} {
-		method, path, _ := strings.Cut(request, " ")
-		if got := p.Serves(httptest.NewRequestWithContext(t.Context(), method, path, nil)); got != want {
-			t.Errorf("%s is theirs: %t, want %t", request, got, want)
-		}
+		t.Run(request, func(t *testing.T) {
+			method, path, _ := strings.Cut(request, " ")
+			if got := p.Serves(httptest.NewRequestWithContext(t.Context(), method, path, nil)); got != want {
+				t.Errorf("%s is theirs: %t, want %t", request, got, want)
+			}
+		})
 	}
 	r := consoletest.Send(t, p, http.MethodGet, "/nothing", nil, map[string]string{"Accept": "text/html"})
 	if text := r.Body; r.Status != http.StatusNotFound || !strings.Contains(text, "There is no such page") {

@@ -37,16 +37,20 @@ func TestTicket_SaysWhoWroteEachMessage(t *testing.T) {
 		{&tickets.NoteWriter{Kind: tickets.WriterAnother}, "Another member", "The customer"},
 		{nil, "The account", "The customer"},
 	} {
-		h := consoletest.NewOperations()
-		h.Session.Staff = true
-		h.Desk.Ticket.Messages[0].Writer = c.writer
-		b := consoletest.SignedIn(t, h, register)
-		for path, want := range map[string]string{"/tickets/CAG-1001": c.customer, "/staff/tickets/CAG-1001": c.desk} {
-			if shown := `<strong class="long"><bdi>` + html.EscapeString(want) + `</bdi></strong>`; !strings.Contains(
-				b.Get(path).Body, shown) {
-				t.Errorf("%s lacks %s", path, shown)
+		t.Run(c.customer, func(t *testing.T) {
+			h := consoletest.NewOperations()
+			h.Session.Staff = true
+			h.Desk.Ticket.Messages[0].Writer = c.writer
+			b := consoletest.SignedIn(t, h, register)
+			for path, want := range map[string]string{
+				"/tickets/CAG-1001": c.customer, "/staff/tickets/CAG-1001": c.desk,
+			} {
+				shown := `<strong class="long"><bdi>` + html.EscapeString(want) + `</bdi></strong>`
+				if !strings.Contains(b.Get(path).Body, shown) {
+					t.Errorf("%s lacks %s", path, shown)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -60,19 +64,21 @@ func TestTicket_FormReusedWithOtherTextIsShownAsNew(t *testing.T) {
 		paths.Ask:                        {"subject": {"s"}, "message": {"my words"}},
 		"/feedback":                      {"kind": {"other"}, "title": {"t"}, "body": {"my words"}},
 	} {
-		h := consoletest.NewOperations()
-		h.Session.Staff = true
-		h.Refusal = fault.New(fault.FieldRefused,
-			"form: this id was sent before and said something else, which was done.")
-		typed.Set("form", consoletest.KeyTwo)
-		got := consoletest.SignedIn(t, h, register).Post(path, typed)
-		in := expect.In(t, "%s", path)
-		expect.Equal(in, got.Status, http.StatusUnprocessableEntity)
-		expect.Contains(in, got.Body, "my words</textarea>")
-		expect.Contains(in, got.Body, "was already sent once")
-		if strings.Contains(got.Body, consoletest.KeyTwo) || !strings.Contains(got.Body, `name="form" value="`) {
-			t.Errorf("%s shows the form that was used up", path)
-		}
+		t.Run(path, func(t *testing.T) {
+			h := consoletest.NewOperations()
+			h.Session.Staff = true
+			h.Refusal = fault.New(fault.FieldRefused,
+				"form: this id was sent before and said something else, which was done.")
+			typed.Set("form", consoletest.KeyTwo)
+			got := consoletest.SignedIn(t, h, register).Post(path, typed)
+			in := expect.In(t, "%s", path)
+			expect.Equal(in, got.Status, http.StatusUnprocessableEntity)
+			expect.Contains(in, got.Body, "my words</textarea>")
+			expect.Contains(in, got.Body, "was already sent once")
+			if strings.Contains(got.Body, consoletest.KeyTwo) || !strings.Contains(got.Body, `name="form" value="`) {
+				t.Errorf("%s shows the form that was used up", path)
+			}
+		})
 	}
 }
 

@@ -48,9 +48,11 @@ func TestTools_AreDescribedForWhoMustChoose(t *testing.T) {
 			"purpose": a.Purpose, "use": a.Use, "instead": a.Instead, "cost": a.Cost, "limits": a.Limits,
 			"fails": a.Fails, "again": a.Again,
 		} {
-			if !sentence.MatchString(text) || len(text) > 700 {
-				t.Errorf("%s: %s is no sentence, or too long: %q", tool.name, part, text)
-			}
+			t.Run(part, func(t *testing.T) {
+				if !sentence.MatchString(text) || len(text) > 700 {
+					t.Errorf("%s: %s is no sentence, or too long: %q", tool.name, part, text)
+				}
+			})
 		}
 		if strings.Count(a.Purpose, ". ") > 0 {
 			t.Errorf("%s: the purpose is more than one sentence", tool.name)

@@ -23,12 +23,14 @@ func TestStrangers_StringsAreRewrittenOnlyWhereTheyHideText(t *testing.T) {
 			`["0x` + strings.Repeat("ab", 2000) + `"]`, `["0x` + strings.Repeat("ab", 2000) + `"]`,
 		},
 	} {
-		if got := string(show([]byte(in))); got != want.shown {
-			t.Errorf("%.60q is shown as %.80q, want %.80q", in, got, want.shown)
-		}
-		if got := string(escape([]byte(in))); got != want.escaped {
-			t.Errorf("%.60q is escaped as %.80q, want %.80q", in, got, want.escaped)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := string(show([]byte(in))); got != want.shown {
+				t.Errorf("%.60q is shown as %.80q, want %.80q", in, got, want.shown)
+			}
+			if got := string(escape([]byte(in))); got != want.escaped {
+				t.Errorf("%.60q is escaped as %.80q, want %.80q", in, got, want.escaped)
+			}
+		})
 	}
 }
 

@@ -218,14 +218,16 @@ func TestStatement_NamesThePlanThatThePeriodEndedWith(t *testing.T) {
 		{"2026-11-01T00:00:01Z", plan.Pro, plan.Scale},
 		{"2026-11-20T00:00:00Z", plan.Scale, plan.Growth},
 	} {
-		_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", accountdb.Author{Actor: "test", Origin: "ops"},
-			func(held *accountdb.Account) error {
-				held.Plan = change.after
-				return nil
-			})
-		d.must(err)
-		d.exec("UPDATE audit_log SET at = $2 WHERE account_id = $1 AND after ->> 'plan' = $3", a.ID.UUID,
-			at(t, change.at), change.after)
+		t.Run(change.at, func(t *testing.T) {
+			_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", accountdb.Author{Actor: "test", Origin: "ops"},
+				func(held *accountdb.Account) error {
+					held.Plan = change.after
+					return nil
+				})
+			d.must(err)
+			d.exec("UPDATE audit_log SET at = $2 WHERE account_id = $1 AND after ->> 'plan' = $3", a.ID.UUID,
+				at(t, change.at), change.after)
+		})
 	}
 	a = d.load(a.ID)
 	if s := d.get(a, "2026-10-01"); s.Plan != plan.Pro || s.Status != statement.Closing {

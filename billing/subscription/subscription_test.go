@@ -95,18 +95,22 @@ func TestEntitlement_FollowsTheSubscription(t *testing.T) {
 			subscription.Entitlement{Plan: plan.Free, Cycle: plan.Cycle{Anchor: began, Ends: now}},
 		},
 	} {
-		if got, ok := subscription.Entitle(tc.sub, tc.at); !ok || got != tc.want {
-			t.Errorf("%s: %+v (%v), want %+v", name, got, ok, tc.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, ok := subscription.Entitle(tc.sub, tc.at); !ok || got != tc.want {
+				t.Errorf("%+v (%v), want %+v", got, ok, tc.want)
+			}
+		})
 	}
 	for name, sub := range map[string]*subscription.Subscription{
 		"none": nil, "of no plan of ours": on("price_x"),
 		"first payment open": on("pro_monthly", status(subscription.Incomplete)),
 		"never paid":         on("pro_monthly", status(subscription.IncompleteExpired)),
 	} {
-		if e, ok := subscription.Entitle(sub, now); ok {
-			t.Errorf("%s entitles to %+v", name, e)
-		}
+		t.Run(name, func(t *testing.T) {
+			if e, ok := subscription.Entitle(sub, now); ok {
+				t.Errorf("%s entitles to %+v", name, e)
+			}
+		})
 	}
 }
 
@@ -147,15 +151,17 @@ func TestSubscription_ChangesOfPlan(t *testing.T) {
 		"the founding price": {on("scale_monthly"), "founding", 0, true},
 		"no item":            {on("pro_monthly"), "free", 0, true},
 	} {
-		got, refusal := tc.from.ChangeTo(tc.to, now)
-		if got != tc.want || (refusal != nil) != tc.refused {
-			t.Errorf("%s: %d, %v", name, got, refusal)
-		}
-		if name == "down, then up" && refusal != nil &&
-			(strings.Contains(refusal.Message, "_") ||
-				!strings.Contains(refusal.Message, plan.Must(plan.Scale).Title)) {
-			t.Errorf("people are told %q", refusal.Message)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, refusal := tc.from.ChangeTo(tc.to, now)
+			if got != tc.want || (refusal != nil) != tc.refused {
+				t.Errorf("%d, %v", got, refusal)
+			}
+			if name == "down, then up" && refusal != nil &&
+				(strings.Contains(refusal.Message, "_") ||
+					!strings.Contains(refusal.Message, plan.Must(plan.Scale).Title)) {
+				t.Errorf("people are told %q", refusal.Message)
+			}
+		})
 	}
 }
 
@@ -189,15 +195,17 @@ func TestSubscription_OnlyOneCounts(t *testing.T) {
 		"one made by hand stays":      {[]subscription.Subscription{old, byHand}, "", "sub_a", 0},
 		"only an unpaid one":          {[]subscription.Subscription{unpaid}, "", "", 0},
 	} {
-		s := subscription.Snapshot{Subscriptions: tc.all}
-		got := ""
-		current := s.Current(tc.recorded)
-		if current != nil {
-			got = current.ID
-		}
-		if others := s.Others(current, nil); got != tc.want || len(others) != tc.others {
-			t.Errorf("%s: %q counts, %d others", name, got, len(others))
-		}
+		t.Run(name, func(t *testing.T) {
+			s := subscription.Snapshot{Subscriptions: tc.all}
+			got := ""
+			current := s.Current(tc.recorded)
+			if current != nil {
+				got = current.ID
+			}
+			if others := s.Others(current, nil); got != tc.want || len(others) != tc.others {
+				t.Errorf("%q counts, %d others", got, len(others))
+			}
+		})
 	}
 	both := subscription.Snapshot{Subscriptions: []subscription.Subscription{old, young}}
 	if others := both.Others(both.Current("sub_b"), []string{"sub_a"}); len(others) > 0 {
@@ -222,9 +230,11 @@ func TestInvoices_FailAndPaymentsAreRefunded(t *testing.T) {
 		"void":              {subscription.Invoice{Status: subscription.InvoiceVoid, Attempts: 2, Total: 100}, false},
 		"nothing to charge": {subscription.Invoice{Status: subscription.InvoiceOpen, Attempts: 1}, false},
 	} {
-		if got := tc.invoice.Failed(); got != tc.want {
-			t.Errorf("%s: failed is %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := tc.invoice.Failed(); got != tc.want {
+				t.Errorf("failed is %v", got)
+			}
+		})
 	}
 	for name, tc := range map[string]struct {
 		payment subscription.Payment
@@ -236,9 +246,11 @@ func TestInvoices_FailAndPaymentsAreRefunded(t *testing.T) {
 		"disputed": {subscription.Payment{Succeeded: true, Amount: 1200, Disputed: true}, true},
 		"never":    {subscription.Payment{}, false},
 	} {
-		if got := tc.payment.TakenBack(); got != tc.want {
-			t.Errorf("%s: taken back is %v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := tc.payment.TakenBack(); got != tc.want {
+				t.Errorf("taken back is %v", got)
+			}
+		})
 	}
 }
 
@@ -341,25 +353,27 @@ func TestSubscription_RecordedOneKeepsItsPlanWhenListedLast(t *testing.T) {
 			}, want{"sub_r", "price_x", plan.Pro, time.Time{}},
 		},
 	} {
-		s := subscription.Snapshot{Subscriptions: tc.all, ReadAt: ends}
-		s.Keep(tc.recorded)
-		current := s.Current(tc.recorded.ID)
-		var got want
-		if current != nil {
-			e, _ := subscription.Entitle(current, now)
-			got = want{current.ID, current.OddPrice, e.Plan, current.EndedAt}
-		}
-		if got != tc.want {
-			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
-		}
-		if others := s.Others(current, nil); len(others) > 0 {
-			t.Errorf("%s: %s would be cancelled and refunded", name, others[0].ID)
-		}
-		for i := range s.Subscriptions {
-			if sub := &s.Subscriptions[i]; current != nil && sub.ID == "sub_r" && current.ID != sub.ID &&
-				(!sub.Status.Over() || sub.EndedAt != ends) {
-				t.Errorf("%s: two would be recorded as lasting", name)
+		t.Run(name, func(t *testing.T) {
+			s := subscription.Snapshot{Subscriptions: tc.all, ReadAt: ends}
+			s.Keep(tc.recorded)
+			current := s.Current(tc.recorded.ID)
+			var got want
+			if current != nil {
+				e, _ := subscription.Entitle(current, now)
+				got = want{current.ID, current.OddPrice, e.Plan, current.EndedAt}
 			}
-		}
+			if got != tc.want {
+				t.Errorf("%+v, want %+v", got, tc.want)
+			}
+			if others := s.Others(current, nil); len(others) > 0 {
+				t.Errorf("%s would be cancelled and refunded", others[0].ID)
+			}
+			for i := range s.Subscriptions {
+				if sub := &s.Subscriptions[i]; current != nil && sub.ID == "sub_r" && current.ID != sub.ID &&
+					(!sub.Status.Over() || sub.EndedAt != ends) {
+					t.Error("two would be recorded as lasting")
+				}
+			}
+		})
 	}
 }

@@ -148,19 +148,21 @@ func TestStart_FailsWithOneSentenceAndExitCode1(t *testing.T) {
 		},
 		{"state is a file", []string{free, "--data", writeFile(t, "")}, []string{"--data", "choose a folder"}},
 	} {
-		cmd := program(t, tc.args...)
-		cmd.Dir = t.TempDir() // its default files go there
-		code, out, errs := finish(t, cmd)
-		in := expect.In(t, "%s", tc.name)
-		expect.Equal(in, code, 1)
-		expect.Equal(in, out, "")
-		expect.HasPrefix(in, errs, "gateway-dev: ")
-		expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
-		for _, word := range tc.want {
-			if !strings.Contains(errs, word) {
-				t.Errorf("%s: %q does not say %q", tc.name, errs, word)
+		t.Run(tc.name, func(t *testing.T) {
+			cmd := program(t, tc.args...)
+			cmd.Dir = t.TempDir() // its default files go there
+			code, out, errs := finish(t, cmd)
+			in := expect.In(t, "%s", tc.name)
+			expect.Equal(in, code, 1)
+			expect.Equal(in, out, "")
+			expect.HasPrefix(in, errs, "gateway-dev: ")
+			expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
+			for _, word := range tc.want {
+				if !strings.Contains(errs, word) {
+					t.Errorf("%q does not say %q", errs, word)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -172,15 +174,17 @@ func TestStart_NamesAServerOfTheEnvironmentThatDoesNotAnswer(t *testing.T) {
 		"REDIS_URL":        "redis://:" + canary + "@" + testkit.ClosedAddress(t) + "/0",
 		"TEMPORAL_ADDRESS": testkit.ClosedAddress(t),
 	} {
-		cmd := program(t, "--listen", "127.0.0.1:0", "--data", dataDir(t))
-		cmd.Env = append(cmd.Env, name+"="+value)
-		code, out, errs := finish(t, cmd)
-		last := errs[strings.LastIndex(strings.TrimSpace(errs), "\n")+1:]
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, code, 1)
-		expect.Equal(in, out, "")
-		expect.Contains(in, last, name)
-		expect.NotContains(in, errs, canary)
+		t.Run(name, func(t *testing.T) {
+			cmd := program(t, "--listen", "127.0.0.1:0", "--data", dataDir(t))
+			cmd.Env = append(cmd.Env, name+"="+value)
+			code, out, errs := finish(t, cmd)
+			last := errs[strings.LastIndex(strings.TrimSpace(errs), "\n")+1:]
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, code, 1)
+			expect.Equal(in, out, "")
+			expect.Contains(in, last, name)
+			expect.NotContains(in, errs, canary)
+		})
 	}
 }
 

@@ -183,10 +183,12 @@ func TestPay_SaysInOneSentenceWhatFails(t *testing.T) {
 		"the menu answered 404: no menu": {"--url", broken.URL},
 		"extra":                          {"extra"},
 	} {
-		out, err := pays(t, args...)
-		in := expect.In(t, "%v", args)
-		require.Error(in, err, out)
-		expect.Contains(in, err.Error(), want, out)
-		expect.NotContains(in, err.Error(), "\n", out)
+		t.Run(want, func(t *testing.T) {
+			out, err := pays(t, args...)
+			in := expect.In(t, "%v", args)
+			require.Error(in, err, out)
+			expect.Contains(in, err.Error(), want, out)
+			expect.NotContains(in, err.Error(), "\n", out)
+		})
 	}
 }

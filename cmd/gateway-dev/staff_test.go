@@ -58,9 +58,11 @@ func TestStaff_RoleIsGivenToWhoSignedIn(t *testing.T) {
 		},
 		"somebody unknown": {nil, reader, http.StatusNotFound},
 	} {
-		if status, body := ask(c.change, c.body); status != c.status || body == "" {
-			t.Errorf("%s: %d %s", name, status, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			if status, body := ask(c.change, c.body); status != c.status || body == "" {
+				t.Errorf("%d %s", status, body)
+			}
+		})
 	}
 	signedIn(t, cfg.DatabaseURL, "reader@buyer.example")
 	for range 2 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -246,7 +247,7 @@ func TestAccountCommand_ImpossibleChangeIsRefusedAndChangesNothing(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tc := range []struct{ args, want string }{
+	for i, tc := range []struct{ args, want string }{
 		{"suspend %a", "--reason is missing"},
 		{"suspend %a --reason=", "--reason is missing"},
 		{"suspend %a --reason=" + strings.Repeat("x", 501), "--reason may have at most 500 characters"},
@@ -298,13 +299,16 @@ func TestAccountCommand_ImpossibleChangeIsRefusedAndChangesNothing(t *testing.T)
 		{"show " + key.Reveal(), "a whole key does not belong on a command line"},
 		{"bogus", "bogus"},
 	} {
-		args := append([]string{"ops", "account"}, strings.Split(strings.ReplaceAll(tc.args, "%a", c.account.String()),
-			" ")...)
-		exit, out, errs := run(t, b.env, args...)
-		refused(t, tc.args, exit, out, errs, tc.want)
-		if strings.Contains(errs, key.Reveal()) {
-			t.Errorf("%s shows a key", errs)
-		}
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			args := append([]string{"ops", "account"},
+				strings.Split(strings.ReplaceAll(tc.args, "%a", c.account.String()),
+					" ")...)
+			exit, out, errs := run(t, b.env, args...)
+			refused(t, tc.args, exit, out, errs, tc.want)
+			if strings.Contains(errs, key.Reveal()) {
+				t.Errorf("%s shows a key", errs)
+			}
+		})
 	}
 	after, err := b.store.LoadAccount(b.ctx, c.account)
 	if err != nil || !reflect.DeepEqual(after, before) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -329,19 +330,22 @@ func TestAuditCommand_NamesTheCorruptFigure(t *testing.T) {
 	}
 	want := make(map[string]bool, len(cases))
 	for i, tc := range cases {
-		c := customers[i]
-		tc.spoil(t, b, c)
-		hour := time.Now().UTC().Truncate(time.Hour).Format("2006-01-02T15Z")
-		line := "account " + c.account.String() + ", period " + c.period + ": " + strings.NewReplacer("%k",
-			c.key.String(), "%P", c.pack.String(), "%h", hour, "%D", time.Now().UTC().Format(time.DateOnly)).Replace(
-			tc.want)
-		want[line] = true
-		exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String())
-		told, _, _ := strings.Cut(out, "\n")
-		expect.Equal(t, exit, 1)
-		expect.Equal(t, told, line)
-		expect.Contains(t, out, "\n1 period not balanced: 1 account, 1 period, ")
-		expect.HasPrefix(t, errs, "gateway: the books do not balance; docs/operations/runbooks.md")
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			c := customers[i]
+			tc.spoil(t, b, c)
+			hour := time.Now().UTC().Truncate(time.Hour).Format("2006-01-02T15Z")
+			line := "account " + c.account.String() + ", period " + c.period + ": " + strings.NewReplacer("%k",
+				c.key.String(), "%P", c.pack.String(), "%h", hour, "%D",
+				time.Now().UTC().Format(time.DateOnly)).Replace(
+				tc.want)
+			want[line] = true
+			exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String())
+			told, _, _ := strings.Cut(out, "\n")
+			expect.Equal(t, exit, 1)
+			expect.Equal(t, told, line)
+			expect.Contains(t, out, "\n1 period not balanced: 1 account, 1 period, ")
+			expect.HasPrefix(t, errs, "gateway: the books do not balance; docs/operations/runbooks.md")
+		})
 	}
 	exit, out, _ = run(t, b.env, "ops", "audit")
 	told := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
@@ -467,13 +471,15 @@ func TestAuditCommand_ThatCannotRunIsExitCode2(t *testing.T) {
 		{b.env, "--bogus", "unknown flag: --bogus"},
 		{b.env, "extra", "extra"},
 	} {
-		exit, out, errs := run(t, tc.env, append([]string{"ops", "audit"}, strings.Fields(tc.args)...)...)
-		in := expect.In(t, "%q", tc.args)
-		expect.Equal(in, exit, 2)
-		expect.Equal(in, out, "")
-		expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
-		expect.Contains(in, errs, tc.want)
-		expect.NotContains(in, errs, canary)
+		t.Run(tc.args, func(t *testing.T) {
+			exit, out, errs := run(t, tc.env, append([]string{"ops", "audit"}, strings.Fields(tc.args)...)...)
+			in := expect.In(t, "%q", tc.args)
+			expect.Equal(in, exit, 2)
+			expect.Equal(in, out, "")
+			expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
+			expect.Contains(in, errs, tc.want)
+			expect.NotContains(in, errs, canary)
+		})
 	}
 	// Redis stops answering during the audit.
 	b.redis.Pause(t)

@@ -141,10 +141,12 @@ func TestBillingCommand_SaysWhatIsWrong(t *testing.T) {
 		{[]string{"show", account.NewID().String()}, "there is no account"},
 		{[]string{"reconcile", "acme"}, `not "acme"`},
 	} {
-		exit, out, errs := run(t, b.env, append([]string{"ops", "billing"}, c.args...)...)
-		expect.Equal(t, exit, 1)
-		expect.Equal(t, out, "")
-		expect.Contains(t, errs, c.says)
+		t.Run(c.says, func(t *testing.T) {
+			exit, out, errs := run(t, b.env, append([]string{"ops", "billing"}, c.args...)...)
+			expect.Equal(t, exit, 1)
+			expect.Equal(t, out, "")
+			expect.Contains(t, errs, c.says)
+		})
 	}
 }
 

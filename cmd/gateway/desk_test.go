@@ -214,15 +214,17 @@ func TestDeskCommand_AnswersFeedbackAndWishesAndReadsTheWaitlist(t *testing.T) {
 	for before, want := range map[string]string{
 		"": "Cem@buyer.example", "Cem@buyer.example": "b@old.example", "b@old.example": "a@old.example",
 	} {
-		page := []string{"waitlist", "list", "--limit", "1"}
-		if before != "" {
-			page = append(page, "--before", before)
-		}
-		out := b.ops(t, page...)
-		in := expect.In(t, "the page after %q", before)
-		expect.Contains(in, strings.ToLower(out), strings.ToLower(want))
-		expect.Equal(in, strings.Count(out, "@"), 2, out)
-		expect.Contains(in, out, "--before ")
+		t.Run(before, func(t *testing.T) {
+			page := []string{"waitlist", "list", "--limit", "1"}
+			if before != "" {
+				page = append(page, "--before", before)
+			}
+			out := b.ops(t, page...)
+			in := expect.In(t, "the page after %q", before)
+			expect.Contains(in, strings.ToLower(out), strings.ToLower(want))
+			expect.Equal(in, strings.Count(out, "@"), 2, out)
+			expect.Contains(in, out, "--before ")
+		})
 	}
 	if out := b.ops(t, "waitlist", "list", "--before", "a@old.example"); !strings.Contains(out, "none") {
 		t.Errorf("after the last one stands %q", out)
@@ -258,10 +260,12 @@ func TestDeskCommand_InvitesTheConfirmedAndRemovesAddresses(t *testing.T) {
 		t.Errorf("invited again: %q, mails wait: %v", out, b.mails(t))
 	}
 	for status, want := range map[string]string{"invited": "ann@", "waiting": "bob@", "confirmed": "none"} {
-		if out := b.ops(t, "waitlist", "list", "--status", status); !strings.Contains(out, want) ||
-			strings.Count(out, "@") > 1 {
-			t.Errorf("%s are %q", status, out)
-		}
+		t.Run(status, func(t *testing.T) {
+			if out := b.ops(t, "waitlist", "list", "--status", status); !strings.Contains(out, want) ||
+				strings.Count(out, "@") > 1 {
+				t.Errorf("%s are %q", status, out)
+			}
+		})
 	}
 	if out := b.ops(t, "waitlist", "remove", "ann@buyer.example"); !strings.Contains(out, "is off") {
 		t.Errorf("removed: %q", out)

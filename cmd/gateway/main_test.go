@@ -139,8 +139,10 @@ func TestMain_BadCommandLineIsOneSentenceAndExitCode1(t *testing.T) {
 		{[]string{"migrate", "sideways"}, "sideways"},
 		{[]string{"migrate", "up", "down"}, "1 arg"},
 	} {
-		code, out, errs := run(t, environment(t), tc.args...)
-		refused(t, strings.Join(tc.args, " "), code, out, errs, tc.want)
+		t.Run(tc.want, func(t *testing.T) {
+			code, out, errs := run(t, environment(t), tc.args...)
+			refused(t, strings.Join(tc.args, " "), code, out, errs, tc.want)
+		})
 	}
 }
 
@@ -151,17 +153,19 @@ func TestMain_MissingVariableIsNamed(t *testing.T) {
 		"worker":     {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "TEMPORAL_ADDRESS", "KEY_PEPPER"},
 		"migrate up": {"DATABASE_URL"},
 	} {
-		for _, name := range needed {
-			env := environment(t)
-			delete(env, name)
-			code, out, errs := run(t, env, strings.Fields(role)...)
-			refused(t, role+" without "+name, code, out, errs, name+" is not set")
-		}
-		code, out, errs := run(t, nil, strings.Fields(role)...)
-		in := expect.In(t, "%s without any", role)
-		expect.Equal(in, code, 1)
-		expect.Equal(in, out, "")
-		expect.Equal(in, strings.Count(errs, "\n"), len(needed), errs)
+		t.Run(role, func(t *testing.T) {
+			for _, name := range needed {
+				env := environment(t)
+				delete(env, name)
+				code, out, errs := run(t, env, strings.Fields(role)...)
+				refused(t, role+" without "+name, code, out, errs, name+" is not set")
+			}
+			code, out, errs := run(t, nil, strings.Fields(role)...)
+			in := expect.In(t, "%s without any", role)
+			expect.Equal(in, code, 1)
+			expect.Equal(in, out, "")
+			expect.Equal(in, strings.Count(errs, "\n"), len(needed), errs)
+		})
 	}
 }
 
@@ -193,10 +197,12 @@ func TestMain_BadConfigurationIsOneSentenceAndExitCode1(t *testing.T) {
 			[]string{"ABSENT_KEY is not set"},
 		},
 	} {
-		env := environment(t)
-		env[tc.variable] = tc.value
-		code, out, errs := run(t, env, tc.role)
-		refused(t, tc.role+" with "+tc.variable, code, out, errs, tc.want...)
+		t.Run(tc.role, func(t *testing.T) {
+			env := environment(t)
+			env[tc.variable] = tc.value
+			code, out, errs := run(t, env, tc.role)
+			refused(t, tc.role+" with "+tc.variable, code, out, errs, tc.want...)
+		})
 	}
 }
 

@@ -219,8 +219,10 @@ func TestOpsCommand_ImpossibleRequestsSayWhyInOneSentence(t *testing.T) {
 		{reachable, "ops upstreams bogus", []string{"bogus"}},
 		{reachable, "ops bogus", []string{"bogus"}},
 	} {
-		exit, out, errs := run(t, tc.env, strings.Fields(tc.args)...)
-		refused(t, tc.args, exit, out, errs, tc.want...)
+		t.Run(tc.args, func(t *testing.T) {
+			exit, out, errs := run(t, tc.env, strings.Fields(tc.args)...)
+			refused(t, tc.args, exit, out, errs, tc.want...)
+		})
 	}
 }
 

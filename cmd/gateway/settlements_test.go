@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -89,13 +90,15 @@ func TestSettlementsCommand_ListsByStage(t *testing.T) {
 			"payable", "0.090000 USDC",
 		}, granted: {"redeemed", "0.108000 USDC", "10,000"},
 	} {
-		at := strings.Index(all, id.Tx.String())
-		row := all[strings.LastIndexByte(all[:max(at, 0)], '\n')+1 : max(at, 0)]
-		for _, word := range append(words, id.Payer.String(), "8453") {
-			if at < 0 || !strings.Contains(row, word) {
-				t.Errorf("the row of %s lacks %q: %q", id.Tx, word, row)
+		t.Run(id.String(), func(t *testing.T) {
+			at := strings.Index(all, id.Tx.String())
+			row := all[strings.LastIndexByte(all[:max(at, 0)], '\n')+1 : max(at, 0)]
+			for _, word := range append(words, id.Payer.String(), "8453") {
+				if at < 0 || !strings.Contains(row, word) {
+					t.Errorf("the row of %s lacks %q: %q", id.Tx, word, row)
+				}
 			}
-		}
+		})
 	}
 	for _, args := range [][]string{{"list", "--stuck"}, {"list", "--stage", "stuck"}} {
 		if out := b.settlements(t, args...); !strings.Contains(out, stuck.Tx.String()) ||
@@ -229,13 +232,15 @@ func TestSettlementsCommand_UnusedPartIsRoundedDown(t *testing.T) {
 		{100, 3 * plan.Unit, 4 * plan.Unit, 0},
 		{9_000_000_000_000_000_000, plan.MaxUnitsPerSettlement, 1, 8_999_999_955_000_000_000},
 	} {
-		h := operator.SettlementHistory{
-			SettlementView: operator.SettlementView{Paid: tc.paid, Granted: &operator.GrantView{Units: tc.units}},
-			Used:           tc.used,
-		}
-		if got := h.Unused(); got != tc.want {
-			t.Errorf("%d of %d units of %d: %d not used, want %d", tc.used, tc.units, tc.paid, got, tc.want)
-		}
+		t.Run(fmt.Sprint(tc.paid), func(t *testing.T) {
+			h := operator.SettlementHistory{
+				SettlementView: operator.SettlementView{Paid: tc.paid, Granted: &operator.GrantView{Units: tc.units}},
+				Used:           tc.used,
+			}
+			if got := h.Unused(); got != tc.want {
+				t.Errorf("%d of %d units of %d: %d not used, want %d", tc.used, tc.units, tc.paid, got, tc.want)
+			}
+		})
 	}
 }
 
@@ -257,11 +262,13 @@ func TestSettlementsCommand_NamesWhatIsNotUnderstood(t *testing.T) {
 		"--reason is missing":      {"refund-note", hash},
 		"TEMPORAL_ADDRESS is not":  {"retry", hash},
 	} {
-		exit, out, errs := run(t, b.env, append([]string{"ops", "settlements"}, args...)...)
-		in := expect.In(t, "%v", args)
-		expect.Equal(in, exit, 1)
-		expect.Equal(in, out, "")
-		expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
-		expect.Contains(in, errs, want)
+		t.Run(want, func(t *testing.T) {
+			exit, out, errs := run(t, b.env, append([]string{"ops", "settlements"}, args...)...)
+			in := expect.In(t, "%v", args)
+			expect.Equal(in, exit, 1)
+			expect.Equal(in, out, "")
+			expect.Equal(in, strings.Count(errs, "\n"), 1, errs)
+			expect.Contains(in, errs, want)
+		})
 	}
 }

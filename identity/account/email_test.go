@@ -26,16 +26,19 @@ func TestEmail_IsReadAsPeopleTypeIt(t *testing.T) {
 			"o'hara_{x}!#$%&*-/=?^`|~@buyer.example",
 		},
 	} {
-		got, refusal := account.ParseEmail(c.text)
-		if refusal != nil || got.Address() != c.address || got.Key() != c.key {
-			t.Errorf("%q is read as %q with the key %q (%v), want %q and %q", c.text, got.Address(), got.Key(), refusal,
-				c.address, c.key)
-			continue
-		}
-		// The address has the same key, or its reader would sign in as somebody else.
-		if again, refusal := account.ParseEmail(got.Address()); refusal != nil || again != got {
-			t.Errorf("%q, read again, is %q, %v", c.text, again.Address(), refusal)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			got, refusal := account.ParseEmail(c.text)
+			if refusal != nil || got.Address() != c.address || got.Key() != c.key {
+				t.Errorf("%q is read as %q with the key %q (%v), want %q and %q", c.text, got.Address(), got.Key(),
+					refusal,
+					c.address, c.key)
+				return
+			}
+			// The address has the same key, or its reader would sign in as somebody else.
+			if again, refusal := account.ParseEmail(got.Address()); refusal != nil || again != got {
+				t.Errorf("%q, read again, is %q, %v", c.text, again.Address(), refusal)
+			}
+		})
 	}
 }
 
@@ -61,14 +64,17 @@ func TestEmail_InvalidIsRefused(t *testing.T) {
 		"an ideographic full stop": "a@。example", "far too long": strings.Repeat("a", 1<<20) + "@buyer.example",
 		"a fullwidth at": "ann＠buyer.example",
 	} {
-		got, refusal := account.ParseEmail(text)
-		if refusal == nil || refusal.Reason != fault.FieldRefused || refusal.Data["field"] != "email" || !got.IsZero() {
-			t.Errorf("%s: got %q, %v", name, got.Address(), refusal)
-			continue
-		}
-		if strings.Contains(refusal.Message, "ann") {
-			t.Errorf("%s: the refusal repeats the address: %s", name, refusal.Message)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, refusal := account.ParseEmail(text)
+			if refusal == nil || refusal.Reason != fault.FieldRefused || refusal.Data["field"] != "email" ||
+				!got.IsZero() {
+				t.Errorf("got %q, %v", got.Address(), refusal)
+				return
+			}
+			if strings.Contains(refusal.Message, "ann") {
+				t.Errorf("the refusal repeats the address: %s", refusal.Message)
+			}
+		})
 	}
 }
 

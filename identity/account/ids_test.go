@@ -96,9 +96,11 @@ func TestShards_AreStable(t *testing.T) {
 		"0193477e-1a2b-7c3d-8e4f-5a6b7c8d9e0f": 378,
 		"ffffffff-ffff-ffff-ffff-ffffffffffff": 885,
 	} {
-		if got := account.Shard(account.ID{UUID: uuid.MustParse(text)}); got != want {
-			t.Errorf("%s lies in shard %d, want %d", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := account.Shard(account.ID{UUID: uuid.MustParse(text)}); got != want {
+				t.Errorf("%s lies in shard %d, want %d", text, got, want)
+			}
+		})
 	}
 }
 

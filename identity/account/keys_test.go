@@ -62,26 +62,28 @@ func TestSecrets_HaveTheDocumentedForm(t *testing.T) {
 		"most": bytes.Repeat([]byte{0xff}, 32),
 		"some": []byte("0123456789abcdefghijklmnopqrstuv"),
 	} {
-		k, err := account.MintKey(bytes.NewReader(source))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := account.MintCredential(bytes.NewReader(source))
-		if err != nil {
-			t.Fatal(err)
-		}
-		digits := encodeBig(new(big.Int).SetBytes(source), 43)
-		for prefix, got := range map[string]string{"cag_": k.Reveal(), "cagx_": c.Reveal()} {
-			if want := seal(prefix + digits); got != want {
-				t.Errorf("%s: %s, want %s", name, got, want)
+		t.Run(name, func(t *testing.T) {
+			k, err := account.MintKey(bytes.NewReader(source))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if parsed, ok := account.ParseKey(k.Reveal()); !ok || parsed != k {
-			t.Errorf("%s: the key does not parse", name)
-		}
-		if parsed, ok := account.ParseCredential([]byte(c.Reveal())); !ok || parsed != c {
-			t.Errorf("%s: the credential does not parse", name)
-		}
+			c, err := account.MintCredential(bytes.NewReader(source))
+			if err != nil {
+				t.Fatal(err)
+			}
+			digits := encodeBig(new(big.Int).SetBytes(source), 43)
+			for prefix, got := range map[string]string{"cag_": k.Reveal(), "cagx_": c.Reveal()} {
+				if want := seal(prefix + digits); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			}
+			if parsed, ok := account.ParseKey(k.Reveal()); !ok || parsed != k {
+				t.Error("the key does not parse")
+			}
+			if parsed, ok := account.ParseCredential([]byte(c.Reveal())); !ok || parsed != c {
+				t.Error("the credential does not parse")
+			}
+		})
 	}
 }
 
@@ -164,12 +166,14 @@ func TestParseKey_RefusesWhatWasNotMinted(t *testing.T) {
 		"huge":                  strings.Repeat(good, 100_000),
 		"case of one character": swapCase(good),
 	} {
-		if k, ok := account.ParseKey(text); ok || !k.IsZero() {
-			t.Errorf("%s parses", name)
-		}
-		if _, ok := account.ParseKey([]byte(text)); ok {
-			t.Errorf("%s parses as bytes", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if k, ok := account.ParseKey(text); ok || !k.IsZero() {
+				t.Errorf("%s parses", name)
+			}
+			if _, ok := account.ParseKey([]byte(text)); ok {
+				t.Errorf("%s parses as bytes", name)
+			}
+		})
 	}
 	if _, ok := account.ParseCredential(good); ok {
 		t.Error("a key parses as a credential")

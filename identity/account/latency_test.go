@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -65,9 +66,11 @@ func TestLatencyBuckets_OfKnownDurations(t *testing.T) {
 		time.Duration(math.MaxInt64):     account.LatencyBuckets - 1,
 		time.Duration(math.MinInt64 + 1): 0,
 	} {
-		if got := account.LatencyBucketOf(d); got != want {
-			t.Errorf("%s is in bucket %d, want %d", d, got, want)
-		}
+		t.Run(d.String(), func(t *testing.T) {
+			if got := account.LatencyBucketOf(d); got != want {
+				t.Errorf("%s is in bucket %d, want %d", d, got, want)
+			}
+		})
 	}
 }
 
@@ -91,9 +94,11 @@ func TestQuantiles_OfKnownHistograms(t *testing.T) {
 		{1, 476 * time.Microsecond},
 		{2, 476 * time.Microsecond},
 	} {
-		if got, ok := l.Quantile(tc.q); !ok || got != tc.want {
-			t.Errorf("quantile %v is %s, want %s", tc.q, got, tc.want)
-		}
+		t.Run(fmt.Sprint(tc.q), func(t *testing.T) {
+			if got, ok := l.Quantile(tc.q); !ok || got != tc.want {
+				t.Errorf("quantile %v is %s, want %s", tc.q, got, tc.want)
+			}
+		})
 	}
 	var endless account.Latency
 	endless[account.LatencyBuckets-1] = 3

@@ -30,20 +30,23 @@ func TestPlanLimits_CoverThisMonthAndTheNext(t *testing.T) {
 		},
 		{time.Date(2027, 1, 1, 3, 0, 0, 0, time.FixedZone("east", 9*3600)), "2026-12-01", "2027-01-01", "2027-02-01"},
 	} {
-		f := account.Terms{Plan: plan.Must(plan.Pro)}.Limits(id, 7, account.Active, account.ServiceLimits{}, nil, tc.at)
-		in := expect.In(t, "%s", tc.at)
-		expect.Equal(in, f.Current.Key(), tc.current)
-		expect.Equal(in, f.Next.Key(), tc.next)
-		expect.Equal(in, f.Next.End.Format(time.DateOnly), tc.last)
-		in = expect.In(t, "%s: the periods do not meet around", tc.at)
-		expect.True(in, f.Current.End.Equal(f.Next.Start), f.Current.End, f.Next.Start)
-		expect.False(in, tc.at.Before(f.Current.Start), tc.at, f.Current.Start)
-		expect.True(in, tc.at.Before(f.Current.End), tc.at, f.Current.End)
-		in = expect.In(t, "%s", tc.at)
-		expect.Equal(in, f.Account, id)
-		expect.Equal(in, f.Version, 7)
-		expect.Equal(in, f.Status, account.Active)
-		expect.Equal(in, f.Current.Quota, f.Next.Quota)
+		t.Run(tc.current, func(t *testing.T) {
+			f := account.Terms{Plan: plan.Must(plan.Pro)}.Limits(id, 7, account.Active, account.ServiceLimits{}, nil,
+				tc.at)
+			in := expect.In(t, "%s", tc.at)
+			expect.Equal(in, f.Current.Key(), tc.current)
+			expect.Equal(in, f.Next.Key(), tc.next)
+			expect.Equal(in, f.Next.End.Format(time.DateOnly), tc.last)
+			in = expect.In(t, "%s: the periods do not meet around", tc.at)
+			expect.True(in, f.Current.End.Equal(f.Next.Start), f.Current.End, f.Next.Start)
+			expect.False(in, tc.at.Before(f.Current.Start), tc.at, f.Current.Start)
+			expect.True(in, tc.at.Before(f.Current.End), tc.at, f.Current.End)
+			in = expect.In(t, "%s", tc.at)
+			expect.Equal(in, f.Account, id)
+			expect.Equal(in, f.Version, 7)
+			expect.Equal(in, f.Status, account.Active)
+			expect.Equal(in, f.Current.Quota, f.Next.Quota)
+		})
 	}
 }
 

@@ -120,11 +120,13 @@ func TestSettings_ChangeOnlyWhatTheyName(t *testing.T) {
 			},
 		},
 	} {
-		limit, services, refusal := row.settings.ForKey(42, before, around)
-		in := expect.In(t, "%s", name)
-		require.Nil(in, refusal)
-		expect.Equal(in, limit, row.limit)
-		expect.True(in, services.Equal(row.services), services, row.services)
+		t.Run(name, func(t *testing.T) {
+			limit, services, refusal := row.settings.ForKey(42, before, around)
+			in := expect.In(t, "%s", name)
+			require.Nil(in, refusal)
+			expect.Equal(in, limit, row.limit)
+			expect.True(in, services.Equal(row.services), services, row.services)
+		})
 	}
 	if _, refusal := (account.Settings{MonthlyCap: number("1")}).ForAccount(before); refusal == nil {
 		t.Error("a key's cap was taken for an account")
@@ -160,11 +162,13 @@ func TestContract_FiguresAreBounded(t *testing.T) {
 		"window of a day": func(c *account.Custom) { c.Rate.Per = 24 * time.Hour },
 		"half a ms":       func(c *account.Custom) { c.Rate.Per = time.Second + time.Microsecond },
 	} {
-		c := good
-		spoil(&c)
-		if refusal := c.Check(); refusal == nil || refusal.Reason != fault.FieldRefused {
-			t.Errorf("%s: %v", name, refusal)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := good
+			spoil(&c)
+			if refusal := c.Check(); refusal == nil || refusal.Reason != fault.FieldRefused {
+				t.Error(refusal)
+			}
+		})
 	}
 }
 
@@ -191,20 +195,22 @@ func TestTerms_SayWhatAPeriodIncludes(t *testing.T) {
 		},
 		"door key, counted by day": {account.Terms{Plan: plan.Must(plan.Door1)}, account.Unlimited, 0, false},
 	} {
-		f := row.terms.Limits(account.NewID(), 1, account.Active, account.ServiceLimits{}, packs, at)
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, row.terms.Allowance(), row.allowance)
-		expect.Len(in, f.Packs, row.packs)
-		expect.Equal(in, f.SoftRate.Limit > 0, row.soft)
-		if row.packs == 1 && f.Packs[0].Units != 2 {
-			t.Errorf("%s: the pack that expired is projected", name)
-		}
-		if c := row.terms.Custom; c != nil {
+		t.Run(name, func(t *testing.T) {
+			f := row.terms.Limits(account.NewID(), 1, account.Active, account.ServiceLimits{}, packs, at)
 			in := expect.In(t, "%s", name)
-			expect.Equal(in, f.Rate, c.Rate)
-			expect.Equal(in, f.Current.Quota, c.Quota)
-			expect.Equal(in, f.Next.Quota, c.Quota)
-		}
+			expect.Equal(in, row.terms.Allowance(), row.allowance)
+			expect.Len(in, f.Packs, row.packs)
+			expect.Equal(in, f.SoftRate.Limit > 0, row.soft)
+			if row.packs == 1 && f.Packs[0].Units != 2 {
+				t.Error("the pack that expired is projected")
+			}
+			if c := row.terms.Custom; c != nil {
+				in := expect.In(t, "%s", name)
+				expect.Equal(in, f.Rate, c.Rate)
+				expect.Equal(in, f.Current.Quota, c.Quota)
+				expect.Equal(in, f.Next.Quota, c.Quota)
+			}
+		})
 	}
 }
 

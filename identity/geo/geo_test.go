@@ -77,9 +77,11 @@ func TestCountry_OfANetworkIsInTheDatabase(t *testing.T) {
 		"203.0.113.200/32": "", // a record of another shape
 		"10.0.0.1/32":      "", "2001:db8:2::/64": "",
 	} {
-		if got := l.Country(http.Header{}, netip.MustParsePrefix(network)); got != want {
-			t.Errorf("%s is in %q, want %q", network, got, want)
-		}
+		t.Run(network, func(t *testing.T) {
+			if got := l.Country(http.Header{}, netip.MustParsePrefix(network)); got != want {
+				t.Errorf("%s is in %q, want %q", network, got, want)
+			}
+		})
 	}
 	if got := l.Country(http.Header{}, netip.Prefix{}); got != "" {
 		t.Errorf("a client without an address is in %q", got)
@@ -109,10 +111,12 @@ func TestCountry_TrustedProxysHeaderGoesBeforeTheDatabase(t *testing.T) {
 		"came by no proxy":     {1, http.Header{name: {"US"}}, "DE"},
 		"no proxy is trusted":  {0, http.Header{name: {"US"}, "X-Forwarded-For": {through}}, "DE"},
 	} {
-		l := locator(t, Options{Header: "CF-IPCountry", TrustedProxies: tc.proxies, Database: path})
-		if got := l.Country(tc.header, netip.MustParsePrefix("192.0.2.1/32")); got != tc.want {
-			t.Errorf("%s: %q, want %q", what, got, tc.want)
-		}
+		t.Run(what, func(t *testing.T) {
+			l := locator(t, Options{Header: "CF-IPCountry", TrustedProxies: tc.proxies, Database: path})
+			if got := l.Country(tc.header, netip.MustParsePrefix("192.0.2.1/32")); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 
@@ -133,11 +137,13 @@ func TestDatabase_OfSomethingElseIsRefused(t *testing.T) {
 		"another file":     {file(t, []byte("countries")), "no MaxMind database"},
 		"another database": {database(t, "GeoLite2-ASN", nil), "has no countries"},
 	} {
-		_, err := New(Options{Database: tc.path})
-		at := expect.In(t, "%s", what)
-		require.Error(at, err)
-		expect.Contains(at, err.Error(), tc.want)
-		expect.NotContains(at, err.Error(), "canary")
+		t.Run(what, func(t *testing.T) {
+			_, err := New(Options{Database: tc.path})
+			at := expect.In(t, "%s", what)
+			require.Error(at, err)
+			expect.Contains(at, err.Error(), tc.want)
+			expect.NotContains(at, err.Error(), "canary")
+		})
 	}
 }
 

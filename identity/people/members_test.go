@@ -174,10 +174,12 @@ func TestMembers_AreManagedByOwnersOnly(t *testing.T) {
 			"demote":  b.people.SetRole(b.ctx, &as, ann.User.String(), "member"),
 			"remove":  b.people.RemoveMember(b.ctx, &as, ann.User.String()),
 		} {
-			if refusal := refused(t, err,
-				fault.WrongKindOfKey); refusal.Message == fault.WrongKindOfKey.Entry().Meaning {
-				t.Errorf("%s who wants to %s is told of keys", name, what)
-			}
+			t.Run(what, func(t *testing.T) {
+				if refusal := refused(t, err,
+					fault.WrongKindOfKey); refusal.Message == fault.WrongKindOfKey.Entry().Meaning {
+					t.Errorf("%s who wants to %s is told of keys", name, what)
+				}
+			})
 		}
 	}
 	if n := b.number(t,

@@ -97,11 +97,13 @@ func TestExpect_EveryDifferingFieldIsRefusedByItsName(t *testing.T) {
 				wallet.Timestamp{}
 		}, wallet.ErrExpired},
 	} {
-		m, e, now := expected(t)
-		c.change(&m)
-		if err := e.Check(&m, now); !errors.Is(err, c.want) {
-			t.Errorf("%s: got %v, want %v", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			m, e, now := expected(t)
+			c.change(&m)
+			if err := e.Check(&m, now); !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -102,16 +103,18 @@ func TestRecover_FindsTheWalletOfEveryForm(t *testing.T) {
 		short[32] |= v << 7
 		old := append(append([]byte(nil), raw[:64]...), v+27)
 		for name, signature := range map[string][]byte{"v 0 or 1": raw, "v 27 or 28": old, "64 bytes": short} {
-			before := hex.EncodeToString(signature)
-			got, err := wallet.Recover(message, "0x"+before)
-			if err != nil || got != address {
-				t.Errorf("%s: %s, %v; want %s", name, got, err, address)
-			}
-			got, err = wallet.RecoverHash(wallet.TextHash(message), signature)
-			in := expect.In(t, "%s", name)
-			require.NoError(in, err)
-			expect.Equal(in, got, address)
-			expect.Equal(in, hex.EncodeToString(signature), before)
+			t.Run(name, func(t *testing.T) {
+				before := hex.EncodeToString(signature)
+				got, err := wallet.Recover(message, "0x"+before)
+				if err != nil || got != address {
+					t.Errorf("%s, %v; want %s", got, err, address)
+				}
+				got, err = wallet.RecoverHash(wallet.TextHash(message), signature)
+				in := expect.In(t, "%s", name)
+				require.NoError(in, err)
+				expect.Equal(in, got, address)
+				expect.Equal(in, hex.EncodeToString(signature), before)
+			})
 		}
 	}
 	if len(parities) != 2 {
@@ -148,10 +151,12 @@ func TestDecodeSignature_IsBounded(t *testing.T) {
 		{2 * wallet.MaxSignature, nil},
 		{2*wallet.MaxSignature + 2, wallet.ErrSignatureForm},
 	} {
-		raw, err := wallet.DecodeSignature("0x" + strings.Repeat("a", c.digits))
-		if !errors.Is(err, c.want) || (err == nil && len(raw) != c.digits/2) {
-			t.Errorf("%d digits: %d bytes, %v; want %v", c.digits, len(raw), err, c.want)
-		}
+		t.Run(strconv.Itoa(c.digits), func(t *testing.T) {
+			raw, err := wallet.DecodeSignature("0x" + strings.Repeat("a", c.digits))
+			if !errors.Is(err, c.want) || (err == nil && len(raw) != c.digits/2) {
+				t.Errorf("%d digits: %d bytes, %v; want %v", c.digits, len(raw), err, c.want)
+			}
+		})
 	}
 	_, address := key(t, "bounded")
 	if err := wallet.Verify(t.Context(), nil, address, [32]byte{}, make([]byte, wallet.MaxSignature+1)); !errors.Is(err,

@@ -57,9 +57,11 @@ func TestVerify_KeysOwnSignatureNeedsNoChain(t *testing.T) {
 		"too short":        {[]byte{1}, wallet.ErrSignatureForm},
 		"wrapped":          {wrap(other, nil, sign(t, k, hash)), wallet.ErrSignatureForm},
 	} {
-		if err := wallet.Verify(t.Context(), nil, other, hash, c.signature); !errors.Is(err, c.want) {
-			t.Errorf("%s, without a chain: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := wallet.Verify(t.Context(), nil, other, hash, c.signature); !errors.Is(err, c.want) {
+				t.Errorf("%s, without a chain: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -94,18 +96,20 @@ func TestVerify_VerdictsOfTheChain(t *testing.T) {
 			caller{answer: []byte{0x16, 0x26, 0xba, 0x7e}}, sign(t, k, hash), wallet.ErrChainUnreachable,
 		},
 	} {
-		err := wallet.Verify(t.Context(), &c.chain, address, hash, c.signature)
-		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
-			t.Errorf("%s: got %v, want %v", name, err, c.want)
-		}
-		if name == "unreachable" && !errors.Is(err, down) {
-			t.Errorf("the cause is lost: %v", err)
-		}
-		in := expect.In(t, "%s", name)
-		require.Len(in, c.chain.asked, 1)
-		expect.Nil(in, c.chain.asked[0].To)
-		expect.NotEqual(in, c.chain.asked[0].Gas, 0)
-		expect.AtMost(in, c.chain.asked[0].Gas, 10_000_000)
+		t.Run(name, func(t *testing.T) {
+			err := wallet.Verify(t.Context(), &c.chain, address, hash, c.signature)
+			if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if name == "unreachable" && !errors.Is(err, down) {
+				t.Errorf("the cause is lost: %v", err)
+			}
+			in := expect.In(t, "%s", name)
+			require.Len(in, c.chain.asked, 1)
+			expect.Nil(in, c.chain.asked[0].To)
+			expect.NotEqual(in, c.chain.asked[0].Gas, 0)
+			expect.AtMost(in, c.chain.asked[0].Gas, 10_000_000)
+		})
 	}
 }
 
@@ -125,11 +129,13 @@ func TestVerify_UnreadableWrappingIsRefusedWithoutTheChain(t *testing.T) {
 		"zeros that refer to themselves": append(make([]byte, 31),
 			ending...),
 	} {
-		chain := &caller{answer: []byte{1}}
-		if err := wallet.Verify(t.Context(), chain, address, hash, signature); !errors.Is(err,
-			wallet.ErrSignatureForm) || len(chain.asked) != 0 {
-			t.Errorf("%s: %v, %d calls", name, err, len(chain.asked))
-		}
+		t.Run(name, func(t *testing.T) {
+			chain := &caller{answer: []byte{1}}
+			if err := wallet.Verify(t.Context(), chain, address, hash, signature); !errors.Is(err,
+				wallet.ErrSignatureForm) || len(chain.asked) != 0 {
+				t.Errorf("%v, %d calls", err, len(chain.asked))
+			}
+		})
 	}
 }
 
@@ -150,11 +156,13 @@ func TestVerify_ReadsResultsOfCalls(t *testing.T) {
 		"not hexadecimal": {result: `"0xzz"`, wrong: true},
 		"too much":        {result: `"0x` + strings.Repeat("00", 1<<16) + `"`, wrong: true},
 	} {
-		got, err := wallet.ReadResult([]byte(c.result))
-		in := expect.In(t, "%s", name)
-		expect.EqualSlices(in, got, c.want)
-		expect.Equal(in, err != nil, c.wrong)
-		expect.False(in, errors.Is(err, wallet.ErrReverted), err)
+		t.Run(name, func(t *testing.T) {
+			got, err := wallet.ReadResult([]byte(c.result))
+			in := expect.In(t, "%s", name)
+			expect.EqualSlices(in, got, c.want)
+			expect.Equal(in, err != nil, c.wrong)
+			expect.False(in, errors.Is(err, wallet.ErrReverted), err)
+		})
 	}
 }
 
@@ -176,9 +184,12 @@ func TestVerify_SeparatesFailedCallsFromUnreachableChains(t *testing.T) {
 		"no such method":    {-32601, "the method eth_call does not exist", false},
 		"no code":           {0, "", false},
 	} {
-		if err := wallet.ReadError(c.code, c.message); err == nil || errors.Is(err, wallet.ErrReverted) != c.failed {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := wallet.ReadError(c.code, c.message); err == nil ||
+				errors.Is(err, wallet.ErrReverted) != c.failed {
+				t.Error(err)
+			}
+		})
 	}
 }
 

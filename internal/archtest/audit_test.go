@@ -60,19 +60,21 @@ func TestAuditDeps_FailsForHolesAndSaysWhenNothingWasLookedAt(t *testing.T) {
 		"npm without lock file": {"", "0", `{"error": {"code": "ENOLOCK"}}`, "1", true, []string{"another reason"}},
 		"a hole, and no npm":    {goHole, "3", noNPM, "1", true, []string{"GO-2025-0001", "NOT audited"}},
 	} {
-		dir := t.TempDir()
-		fakeProgram(t, dir, "npm", tc.npmSays, tc.npmCode)
-		cmd := exec.CommandContext(t.Context(), filepath.Join(root(t), "scripts", "audit-deps"))
-		cmd.Env = append(os.Environ(), "GOVULNCHECK="+fakeProgram(t, dir, "govulncheck", tc.goSays, tc.goCode),
-			"PATH="+dir+":"+os.Getenv("PATH"))
-		out, err := cmd.CombinedOutput()
-		if (err != nil) != tc.fails {
-			t.Errorf("%s: ended with %v, want a failure: %v\n%s", name, err, tc.fails, out)
-		}
-		for _, want := range tc.want {
-			if !strings.Contains(string(out), want) {
-				t.Errorf("%s: %q is not said:\n%s", name, want, out)
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			fakeProgram(t, dir, "npm", tc.npmSays, tc.npmCode)
+			cmd := exec.CommandContext(t.Context(), filepath.Join(root(t), "scripts", "audit-deps"))
+			cmd.Env = append(os.Environ(), "GOVULNCHECK="+fakeProgram(t, dir, "govulncheck", tc.goSays, tc.goCode),
+				"PATH="+dir+":"+os.Getenv("PATH"))
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != tc.fails {
+				t.Errorf("ended with %v, want a failure: %v\n%s", err, tc.fails, out)
 			}
-		}
+			for _, want := range tc.want {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("%q is not said:\n%s", want, out)
+				}
+			}
+		})
 	}
 }

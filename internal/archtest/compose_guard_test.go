@@ -79,18 +79,20 @@ func TestCompose_GivesEachRoleItsOwnSecretsAlone(t *testing.T) {
 	}
 	services := compose(t).Services
 	for service, role := range map[string]string{"api": "serve", "worker": "worker", "migrate": "migrate"} {
-		s := services[service]
-		for _, line := range regexp.MustCompile(`(?m)^(?:# )?([A-Z0-9_]+)=`).FindAllStringSubmatch(
-			read(t, ".env.example"), -1) {
-			name := line[1]
-			if !secretVariable.MatchString(name) || slices.Contains(strings.Split(roles[name], ", "), role) {
-				continue
+		t.Run(service, func(t *testing.T) {
+			s := services[service]
+			for _, line := range regexp.MustCompile(`(?m)^(?:# )?([A-Z0-9_]+)=`).FindAllStringSubmatch(
+				read(t, ".env.example"), -1) {
+				name := line[1]
+				if !secretVariable.MatchString(name) || slices.Contains(strings.Split(roles[name], ", "), role) {
+					continue
+				}
+				value, set := s.Environment[name]
+				if fromFile := len(s.EnvFile) > 0; value != "" || (fromFile && !set) {
+					t.Errorf("%s is given %s, which is not of the role %s: set it to nothing", service, name, role)
+				}
 			}
-			value, set := s.Environment[name]
-			if fromFile := len(s.EnvFile) > 0; value != "" || (fromFile && !set) {
-				t.Errorf("%s is given %s, which is not of the role %s: set it to nothing", service, name, role)
-			}
-		}
+		})
 	}
 	if got := services["migrate"].Environment; len(got) != 1 {
 		t.Errorf("migrate is given %d variables, want DATABASE_URL alone", len(got))
@@ -114,9 +116,11 @@ func TestCompose_AsksForPasswordsEverywhere(t *testing.T) {
 		{"operators", "OPERATORS_PASSWORD", "OPERATORS_PASSWORD"},
 		{"postgres", "POSTGRES_PASSWORD", "POSTGRES_PASSWORD"},
 	} {
-		if got := services[c.service].Environment[c.variable]; !strings.Contains(got, "${"+c.password+":?") {
-			t.Errorf("%s starts without %s: %q", c.service, c.password, got)
-		}
+		t.Run(c.service, func(t *testing.T) {
+			if got := services[c.service].Environment[c.variable]; !strings.Contains(got, "${"+c.password+":?") {
+				t.Errorf("%s starts without %s: %q", c.service, c.password, got)
+			}
+		})
 	}
 	for _, name := range []string{"temporal-ui", "prometheus"} { // they need no passwords
 		if ports := services[name].Ports; len(ports) > 0 {

@@ -89,23 +89,25 @@ func TestCompose_RunsTheProductionShape(t *testing.T) {
 	t.Parallel()
 	services := compose(t).Services
 	for name, command := range map[string]string{"api": "serve", "worker": "worker", "migrate": "migrate up"} {
-		s := services[name]
-		if got := strings.Join(s.Command, " "); got != command {
-			t.Errorf("%s runs %q, want %q", name, got, command)
-		}
-		needs := []string{"DATABASE_URL"}
-		if name != "migrate" {
-			needs = append(needs, "REDIS_URL", "TEMPORAL_ADDRESS", "KEY_PEPPER", "UPSTREAMS_FILE")
-		}
-		in := expect.In(t, "%s", name)
-		expect.NotEqual(in, s.Build, "")
-		expect.True(in, s.ReadOnly)
-		expect.NotEqual(in, slices.Contains(s.EnvFile, ".env"), name == "migrate")
-		for _, variable := range needs {
-			if s.Environment[variable] == "" {
-				t.Errorf("%s lacks %s", name, variable)
+		t.Run(name, func(t *testing.T) {
+			s := services[name]
+			if got := strings.Join(s.Command, " "); got != command {
+				t.Errorf("%s runs %q, want %q", name, got, command)
 			}
-		}
+			needs := []string{"DATABASE_URL"}
+			if name != "migrate" {
+				needs = append(needs, "REDIS_URL", "TEMPORAL_ADDRESS", "KEY_PEPPER", "UPSTREAMS_FILE")
+			}
+			in := expect.In(t, "%s", name)
+			expect.NotEqual(in, s.Build, "")
+			expect.True(in, s.ReadOnly)
+			expect.NotEqual(in, slices.Contains(s.EnvFile, ".env"), name == "migrate")
+			for _, variable := range needs {
+				if s.Environment[variable] == "" {
+					t.Errorf("%s lacks %s", name, variable)
+				}
+			}
+		})
 	}
 	for _, name := range []string{"postgres", "redis", "temporal", "temporal-ui", "mail", "prometheus", "grafana"} {
 		if _, ok := services[name]; !ok {
@@ -171,9 +173,11 @@ func TestCompose_StartsServicesInOrder(t *testing.T) {
 		{"temporal", "temporal-schema", "service_completed_successfully"},
 		{"temporal-schema", "postgres", "service_healthy"},
 	} {
-		if got := dependencies(services[c.name])[c.on]; got != c.condition {
-			t.Errorf("%s waits for %s until %q, want %q", c.name, c.on, got, c.condition)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := dependencies(services[c.name])[c.on]; got != c.condition {
+				t.Errorf("%s waits for %s until %q, want %q", c.name, c.on, got, c.condition)
+			}
+		})
 	}
 	for name, s := range services {
 		for on, condition := range dependencies(s) {

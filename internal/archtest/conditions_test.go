@@ -91,15 +91,20 @@ func TestConditions_OfSeveralFactsAreFound(t *testing.T) {
 	for condition, want := range map[string]int{
 		"a || b || c": 1, "a && (b || c || d)": 1, "!(a || b || c)": 1, "a || b": 0, "a && b && c": 0,
 	} {
-		for body, told := range map[string]bool{`t.Error("x")`: true, `t.Fatalf("%d", a)`: true, "continue": false} {
-			source := strings.NewReplacer("CONDITION", condition, "BODY", body).Replace(test)
-			found, err := joinedFacts("p_test.go", source)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(condition, func(t *testing.T) {
+			for body, told := range map[string]bool{
+				`t.Error("x")`: true, `t.Fatalf("%d", a)`: true,
+				"continue": false,
+			} {
+				source := strings.NewReplacer("CONDITION", condition, "BODY", body).Replace(test)
+				found, err := joinedFacts("p_test.go", source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if told && len(found) != want || !told && len(found) != 0 {
+					t.Errorf("%s with %s: found %v, want %d", condition, body, found, want)
+				}
 			}
-			if told && len(found) != want || !told && len(found) != 0 {
-				t.Errorf("%s with %s: found %v, want %d", condition, body, found, want)
-			}
-		}
+		})
 	}
 }

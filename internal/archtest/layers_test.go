@@ -385,9 +385,11 @@ func TestLayers_RulesFindViolations(t *testing.T) {
 		{listed{name: "store/common"}, "the name does not say"},
 		{listed{name: "novelty"}, "not in the table"},
 	} {
-		if got := strings.Join(violations(c.pkg), "; "); !strings.Contains(got, c.want) {
-			t.Errorf("%+v: got %q, want %q", c.pkg, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := strings.Join(violations(c.pkg), "; "); !strings.Contains(got, c.want) {
+				t.Errorf("%+v: got %q, want %q", c.pkg, got, c.want)
+			}
+		})
 	}
 	clean := listed{name: "store/db", imports: []string{module + "/internal/fault", "context", module + "/store"}}
 	if got := violations(clean); got != nil {

@@ -50,9 +50,11 @@ func TestTestNames_OddOnesAreFound(t *testing.T) {
 		"TestASpentTransactionIsRejected": false, "Test_Redeem": false, "TestRedeem_": false,
 		"TestRedeem_rejects": false, "TestRedeem_Rejects_Spent": false,
 	} {
-		if got := testName.MatchString(name); got != good {
-			t.Errorf("%s is a good name: %t, want %t", name, got, good)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := testName.MatchString(name); got != good {
+				t.Errorf("%s is a good name: %t, want %t", name, got, good)
+			}
+		})
 	}
 	const source = `package p
 func TestMain(m *testing.M) {}

@@ -57,26 +57,28 @@ func TestFiles_AreCachedForAYearUnderNamesOfTheirContent(t *testing.T) {
 		"page.css": "text/css; charset=utf-8", "viewer.js": "text/javascript; charset=utf-8",
 		"icon.svg": "image/svg+xml",
 	} {
-		path, err := s.Path(file)
-		name, kind, _ := strings.Cut(file, ".")
-		if err != nil || !regexp.MustCompile(`^/files/`+name+`\.[0-9a-f]{12}\.`+kind+`$`).MatchString(path) {
-			t.Fatalf("%s is at %q, %v", file, path, err)
-		}
-		w, found := ask(t, s, http.MethodGet, path, "")
-		h := w.Result().Header
-		in := expect.In(t, "%s", file)
-		require.True(in, found)
-		expect.Equal(in, w.Code, http.StatusOK)
-		expect.Equal(in, h.Get("Content-Type"), media)
-		expect.Equal(in, h.Get("Content-Encoding"), "")
-		if h.Get("Cache-Control") != "public, max-age=31536000, immutable" ||
-			h.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%s goes out with %v", file, h)
-		}
-		if head, _ := ask(t, s, http.MethodHead, path, ""); head.Body.Len() != 0 ||
-			head.Result().Header.Get("Content-Length") == "" {
-			t.Errorf("HEAD of %s answers a body, or no length", file)
-		}
+		t.Run(file, func(t *testing.T) {
+			path, err := s.Path(file)
+			name, kind, _ := strings.Cut(file, ".")
+			if err != nil || !regexp.MustCompile(`^/files/`+name+`\.[0-9a-f]{12}\.`+kind+`$`).MatchString(path) {
+				t.Fatalf("%s is at %q, %v", file, path, err)
+			}
+			w, found := ask(t, s, http.MethodGet, path, "")
+			h := w.Result().Header
+			in := expect.In(t, "%s", file)
+			require.True(in, found)
+			expect.Equal(in, w.Code, http.StatusOK)
+			expect.Equal(in, h.Get("Content-Type"), media)
+			expect.Equal(in, h.Get("Content-Encoding"), "")
+			if h.Get("Cache-Control") != "public, max-age=31536000, immutable" ||
+				h.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s goes out with %v", file, h)
+			}
+			if head, _ := ask(t, s, http.MethodHead, path, ""); head.Body.Len() != 0 ||
+				head.Result().Header.Get("Content-Length") == "" {
+				t.Errorf("HEAD of %s answers a body, or no length", file)
+			}
+		})
 	}
 	one, _ := s.Path("page.css")
 	other, err := assets.Load("/files/", fstest.MapFS{"own/page.css": {Data: []byte(style + " ")}}, "own/*")
@@ -100,20 +102,22 @@ func TestFiles_AreCompressedWhenAccepted(t *testing.T) {
 			"gzip, deflate, br": true, "br, gzip;q=0.5": true, "*": true, "GZIP": true, "gzip;q=0": false, "br": false,
 			"": false, "identity, gzip;q=0.5": false, "gzip;q=x": false, "gzip;q=NaN": false,
 		} {
-			w, _ := ask(t, s, http.MethodGet, path, accept)
-			h := w.Result().Header
-			if got := h.Get("Content-Encoding") == "gzip"; got != want || h.Get("Vary") != "Accept-Encoding" {
-				t.Errorf("%s for %q goes out with %v, want it compressed: %t", file, accept, h, want)
-			}
-			content := io.Reader(w.Body)
-			if want {
-				if content, err = gzip.NewReader(w.Body); err != nil {
-					t.Fatal(err)
+			t.Run(accept, func(t *testing.T) {
+				w, _ := ask(t, s, http.MethodGet, path, accept)
+				h := w.Result().Header
+				if got := h.Get("Content-Encoding") == "gzip"; got != want || h.Get("Vary") != "Accept-Encoding" {
+					t.Errorf("%s for %q goes out with %v, want it compressed: %t", file, accept, h, want)
 				}
-			}
-			if got, err := io.ReadAll(content); err != nil || string(got) != style {
-				t.Errorf("%s for %q is something else (%v)", file, accept, err)
-			}
+				content := io.Reader(w.Body)
+				if want {
+					if content, err = gzip.NewReader(w.Body); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got, err := io.ReadAll(content); err != nil || string(got) != style {
+					t.Errorf("%s for %q is something else (%v)", file, accept, err)
+				}
+			})
 		}
 	}
 	path, _ := s.Path("icon.svg")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -38,9 +39,11 @@ func TestPercentiles_AreByNearestRank(t *testing.T) {
 		{ms(hundred...), 99, 99},
 		{ms(hundred...), 100, 100},
 	} {
-		if got := percentile(tc.took, tc.percent); got != tc.want {
-			t.Errorf("p%d of %v is %g, want %g", tc.percent, tc.took, got, tc.want)
-		}
+		t.Run(strconv.Itoa(tc.percent), func(t *testing.T) {
+			if got := percentile(tc.took, tc.percent); got != tc.want {
+				t.Errorf("p%d of %v is %g, want %g", tc.percent, tc.took, got, tc.want)
+			}
+		})
 	}
 	if got := percentile(nil, 99); !math.IsNaN(got) {
 		t.Errorf("p99 of nothing is %g", got)
@@ -102,23 +105,25 @@ func TestKeys_AreSharedAmongAccountsEvenly(t *testing.T) {
 	t.Parallel()
 	l := &ledger{begun: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	for _, tc := range []struct{ accounts, keys int }{{1, 1}, {4, 40}, {7, 7}, {3, 10}} {
-		owned, last := map[account.ID]int{}, account.ID{}
-		seen := map[account.KeyID]bool{}
-		for _, h := range l.newHolders(tc.accounts, tc.keys) {
-			if h.account != last && owned[h.account] > 0 {
-				t.Error("the keys of an account do not follow one another")
+		t.Run(strconv.Itoa(tc.accounts), func(t *testing.T) {
+			owned, last := map[account.ID]int{}, account.ID{}
+			seen := map[account.KeyID]bool{}
+			for _, h := range l.newHolders(tc.accounts, tc.keys) {
+				if h.account != last && owned[h.account] > 0 {
+					t.Error("the keys of an account do not follow one another")
+				}
+				last = h.account
+				owned[h.account]++
+				seen[h.key] = true
 			}
-			last = h.account
-			owned[h.account]++
-			seen[h.key] = true
-		}
-		if len(owned) != tc.accounts || len(seen) != tc.keys {
-			t.Errorf("%d accounts have %d keys, want %d and %d", len(owned), len(seen), tc.accounts, tc.keys)
-		}
-		for id, n := range owned {
-			if n < tc.keys/tc.accounts || n > tc.keys/tc.accounts+1 {
-				t.Errorf("account %s has %d of %d keys among %d", id, n, tc.keys, tc.accounts)
+			if len(owned) != tc.accounts || len(seen) != tc.keys {
+				t.Errorf("%d accounts have %d keys, want %d and %d", len(owned), len(seen), tc.accounts, tc.keys)
 			}
-		}
+			for id, n := range owned {
+				if n < tc.keys/tc.accounts || n > tc.keys/tc.accounts+1 {
+					t.Errorf("account %s has %d of %d keys among %d", id, n, tc.keys, tc.accounts)
+				}
+			}
+		})
 	}
 }

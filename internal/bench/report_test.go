@@ -33,9 +33,11 @@ func TestReport_EachComparisonIsOneLineWithItsBar(t *testing.T) {
 		},
 		"idle_connections_1000 resident_growth_mb=63.9 bar=64.0 met=yes": {idleName, residentKey, 63.9, 1, idleBar},
 	} {
-		if got := r.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := r.String(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -55,9 +57,11 @@ func TestReport_NoFigureLooksBetterThanItIs(t *testing.T) {
 		{7.91, 1, trace, "value=8.0 bar=8.0 met=no"},
 		{7.9, 1, trace, "value=7.9 bar=8.0 met=yes"},
 	} {
-		if got := (result{"name", "value", tc.value, tc.decimals, tc.bar}).String(); got != "name "+tc.want {
-			t.Errorf("%g is told as %q, want %q", tc.value, got, tc.want)
-		}
+		t.Run(tc.want, func(t *testing.T) {
+			if got := (result{"name", "value", tc.value, tc.decimals, tc.bar}).String(); got != "name "+tc.want {
+				t.Errorf("%g is told as %q, want %q", tc.value, got, tc.want)
+			}
+		})
 	}
 }
 
@@ -138,20 +142,22 @@ func TestPicture_IsWellFormedAndShowsEveryComparison(t *testing.T) {
 			kill: &timeline{before: []float64{1}, after: []float64{9}, usual: 1, back: -1},
 		},
 	} {
-		svg := picture(r, time.Now())
-		for _, unwanted := range []string{"NaN", "Inf", "<script", "@import", "%!"} {
-			if strings.Contains(svg, unwanted) {
-				t.Errorf("%s: the picture holds %q", name, unwanted)
+		t.Run(name, func(t *testing.T) {
+			svg := picture(r, time.Now())
+			for _, unwanted := range []string{"NaN", "Inf", "<script", "@import", "%!"} {
+				if strings.Contains(svg, unwanted) {
+					t.Errorf("the picture holds %q", unwanted)
+				}
 			}
-		}
-		d := xml.NewDecoder(strings.NewReader(svg))
-		for {
-			if _, err := d.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: the picture is not well-formed: %v", name, err)
+			d := xml.NewDecoder(strings.NewReader(svg))
+			for {
+				if _, err := d.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Fatalf("the picture is not well-formed: %v", err)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -208,14 +214,16 @@ func TestFlags_AreChecked(t *testing.T) {
 		"trace_50mb":                     "is no flag",
 		"--profile x.prof --duration 1s": "two seconds",
 	} {
-		_, err := parse(strings.Fields(args), io.Discard)
-		in := expect.In(t, "%q", args)
-		if fault == "" {
-			expect.NoError(in, err)
-			continue
-		}
-		require.Error(in, err)
-		expect.Contains(in, err.Error(), fault)
+		t.Run(args, func(t *testing.T) {
+			_, err := parse(strings.Fields(args), io.Discard)
+			in := expect.In(t, "%q", args)
+			if fault == "" {
+				expect.NoError(in, err)
+				return
+			}
+			require.Error(in, err)
+			expect.Contains(in, err.Error(), fault)
+		})
 	}
 }
 

@@ -53,9 +53,11 @@ func TestP99_RecoversWhereARunWithinTheLimitBegins(t *testing.T) {
 		"never":                              {never, -1},
 		"only at the end, too short to tell": {append(append([]float64{}, never[:25]...), 5, 5, 5, 5, 5), -1},
 	} {
-		if got := backAfter(tc.windows, 7.5); got != tc.want {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := backAfter(tc.windows, 7.5); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -42,26 +43,31 @@ func TestConfig_EveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 		OpsStripe: {"STRIPE_SECRET_KEY"},
 		OpsDesk:   {"DATABASE_URL", "KEY_PEPPER"},
 	} {
-		all, e := environment(map[string]string{"STRIPE_SECRET_KEY": "sk_test_1"}), map[string]string{}
-		for _, name := range needed {
-			e[name] = all[name]
-		}
-		if _, err := fromMap(role, e); err != nil {
-			t.Errorf("role %d does not start on what it needs: %v", role, err)
-		}
-		for _, name := range needed {
-			for what, without := range map[string]map[string]string{"unset": maps.Clone(e), "empty": maps.Clone(e)} {
-				delete(without, name)
-				if what == "empty" {
-					without[name] = ""
-				}
-				_, err := fromMap(role, without)
-				in := expect.In(t, "role %d with %s %s", role, name, what)
-				require.Error(in, err)
-				expect.HasPrefix(in, err.Error(), name+" is not set: ")
-				expect.NotContains(in, err.Error(), "\n")
+		t.Run(fmt.Sprint(role), func(t *testing.T) {
+			all, e := environment(map[string]string{"STRIPE_SECRET_KEY": "sk_test_1"}), map[string]string{}
+			for _, name := range needed {
+				e[name] = all[name]
 			}
-		}
+			if _, err := fromMap(role, e); err != nil {
+				t.Errorf("role %d does not start on what it needs: %v", role, err)
+			}
+			for _, name := range needed {
+				for what, without := range map[string]map[string]string{
+					"unset": maps.Clone(e),
+					"empty": maps.Clone(e),
+				} {
+					delete(without, name)
+					if what == "empty" {
+						without[name] = ""
+					}
+					_, err := fromMap(role, without)
+					in := expect.In(t, "role %d with %s %s", role, name, what)
+					require.Error(in, err)
+					expect.HasPrefix(in, err.Error(), name+" is not set: ")
+					expect.NotContains(in, err.Error(), "\n")
+				}
+			}
+		})
 	}
 }
 
@@ -247,25 +253,27 @@ func TestConfig_BadValueIsNamedByItsVariableWithoutTheValue(t *testing.T) {
 		{Worker, "LOG_LEVEL", "canary", "debug, info, warn or error"},
 		{Serve, "LOG_FORMAT", "canary", "json or text"},
 	} {
-		got, err := fromMap(tc.role, environment(map[string]string{tc.variable: tc.value}))
-		if err == nil {
-			t.Errorf("%s=%s is taken", tc.variable, tc.value)
-			continue
-		}
-		if got != (Config{}) {
-			t.Errorf("%s=%s gives a configuration beside the error", tc.variable, tc.value)
-		}
-		sentence := err.Error()
-		if strings.Contains(tc.variable, "_TLS_") { // a certificate without its key is reported too
-			sentence, _, _ = strings.Cut(sentence, "\n")
-		}
-		in := expect.In(t, "%s=%s", tc.variable, tc.value)
-		expect.HasPrefix(in, sentence, tc.variable+" must ")
-		expect.Contains(in, sentence, tc.rule)
-		expect.NotContains(in, sentence, "\n")
-		if strings.Contains(sentence, "canary") {
-			t.Errorf("%s=%s: %q shows a value", tc.variable, tc.value, sentence)
-		}
+		t.Run(tc.variable, func(t *testing.T) {
+			got, err := fromMap(tc.role, environment(map[string]string{tc.variable: tc.value}))
+			if err == nil {
+				t.Errorf("%s=%s is taken", tc.variable, tc.value)
+				return
+			}
+			if got != (Config{}) {
+				t.Errorf("%s=%s gives a configuration beside the error", tc.variable, tc.value)
+			}
+			sentence := err.Error()
+			if strings.Contains(tc.variable, "_TLS_") { // a certificate without its key is reported too
+				sentence, _, _ = strings.Cut(sentence, "\n")
+			}
+			in := expect.In(t, "%s=%s", tc.variable, tc.value)
+			expect.HasPrefix(in, sentence, tc.variable+" must ")
+			expect.Contains(in, sentence, tc.rule)
+			expect.NotContains(in, sentence, "\n")
+			if strings.Contains(sentence, "canary") {
+				t.Errorf("%s=%s: %q shows a value", tc.variable, tc.value, sentence)
+			}
+		})
 	}
 }
 
@@ -295,12 +303,14 @@ func TestConfig_FacilitatorNeedsEncryption(t *testing.T) {
 		"https://facilitator.example": true, "http://127.0.0.1:4021": true, "http://localhost:4021/x402": true,
 		"http://facilitator.example": false, "https://user@facilitator.example": false, "facilitator.example": false,
 	} {
-		_, err := fromMap(Serve, environment(map[string]string{
-			"X402_FACILITATOR_URL": address, "X402_PAY_TO": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-		}))
-		if (err == nil) != ok || (err != nil && !strings.HasPrefix(err.Error(), "X402_FACILITATOR_URL must ")) {
-			t.Errorf("%s: %v", address, err)
-		}
+		t.Run(address, func(t *testing.T) {
+			_, err := fromMap(Serve, environment(map[string]string{
+				"X402_FACILITATOR_URL": address, "X402_PAY_TO": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+			}))
+			if (err == nil) != ok || (err != nil && !strings.HasPrefix(err.Error(), "X402_FACILITATOR_URL must ")) {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -314,10 +324,12 @@ func TestConfig_CacheMayNotShareAServerWithTheMeter(t *testing.T) {
 		"rediss+cluster://u:pw@a.internal?addr=b.internal:7001":   "rediss://a.internal/0",
 		"redis+cluster://[2001:db8::1]:7000?addr=b.internal:7001": "redis://[2001:db8::1]:7000",
 	} {
-		_, err := fromMap(Serve, environment(map[string]string{"REDIS_URL": metered, "CACHE_REDIS_URL": stored}))
-		if err == nil || !strings.Contains(err.Error(), "CACHE_REDIS_URL must be another server") {
-			t.Errorf("%s beside %s: %v", stored, metered, err)
-		}
+		t.Run(metered, func(t *testing.T) {
+			_, err := fromMap(Serve, environment(map[string]string{"REDIS_URL": metered, "CACHE_REDIS_URL": stored}))
+			if err == nil || !strings.Contains(err.Error(), "CACHE_REDIS_URL must be another server") {
+				t.Errorf("%s beside %s: %v", stored, metered, err)
+			}
+		})
 	}
 	for metered, stored := range map[string]string{
 		"redis://redis.internal/0":                             "redis://redis.internal:6380/0",
@@ -325,10 +337,12 @@ func TestConfig_CacheMayNotShareAServerWithTheMeter(t *testing.T) {
 		"redis+cluster://a.internal:7000?addr=b.internal:7001": "redis://c.internal:7000",
 		"redis+sentinel://a.internal?master_name=m":            "redis://c.internal:6379",
 	} {
-		if _, err := fromMap(Serve,
-			environment(map[string]string{"REDIS_URL": metered, "CACHE_REDIS_URL": stored})); err != nil {
-			t.Errorf("%s beside %s: %v", stored, metered, err)
-		}
+		t.Run(metered, func(t *testing.T) {
+			if _, err := fromMap(Serve,
+				environment(map[string]string{"REDIS_URL": metered, "CACHE_REDIS_URL": stored})); err != nil {
+				t.Errorf("%s beside %s: %v", stored, metered, err)
+			}
+		})
 	}
 }
 
@@ -392,9 +406,11 @@ func TestConfig_RolesDoNotRequireWhatTheyDoNotUse(t *testing.T) {
 			"LOG_FORMAT": "nonsense",
 		},
 	} {
-		if _, err := fromMap(role, environment(changes)); err != nil {
-			t.Errorf("role %d: %v", role, err)
-		}
+		t.Run(fmt.Sprint(role), func(t *testing.T) {
+			if _, err := fromMap(role, environment(changes)); err != nil {
+				t.Errorf("role %d: %v", role, err)
+			}
+		})
 	}
 }
 
@@ -442,14 +458,16 @@ func TestConfig_StripeNeedsItsWebhookSecretWhereWebhooksArrive(t *testing.T) {
 			"PUBLIC_URL must ",
 		},
 	} {
-		got, err := fromMap(c.role, environment(c.changes))
-		switch {
-		case c.fault == "" && (err != nil || !got.TakesCards() || strings.HasSuffix(got.StripeAPIURL, "/")):
-			t.Errorf("%s: %v, takes cards %t at %s", name, err, got.TakesCards(), got.StripeAPIURL)
-		case c.fault != "" && (err == nil || !strings.HasPrefix(err.Error(), c.fault) ||
-			strings.Contains(err.Error(), "canary")):
-			t.Errorf("%s: %v, want %q and no value", name, err, c.fault)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := fromMap(c.role, environment(c.changes))
+			switch {
+			case c.fault == "" && (err != nil || !got.TakesCards() || strings.HasSuffix(got.StripeAPIURL, "/")):
+				t.Errorf("%v, takes cards %t at %s", err, got.TakesCards(), got.StripeAPIURL)
+			case c.fault != "" && (err == nil || !strings.HasPrefix(err.Error(), c.fault) ||
+				strings.Contains(err.Error(), "canary")):
+				t.Errorf("%v, want %q and no value", err, c.fault)
+			}
+		})
 	}
 }
 

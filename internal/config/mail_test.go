@@ -30,9 +30,11 @@ func TestMailServer_AddressDecidesItsEncryption(t *testing.T) {
 			Host: "smtp.example", Port: 587, Username: "u@buyer.example", Password: "p", TLS: SMTPStartTLS,
 		},
 	} {
-		if got, err := ParseSMTP(address); err != nil || got != want {
-			t.Errorf("%s: %+v, %v, want %+v", address, got, err, want)
-		}
+		t.Run(address, func(t *testing.T) {
+			if got, err := ParseSMTP(address); err != nil || got != want {
+				t.Errorf("%+v, %v, want %+v", got, err, want)
+			}
+		})
 	}
 	for _, address := range []string{
 		"", "smtp.example:587", "http://canary.example", "smtp://", "smtp://u:canary@mail:1025?tls=off",

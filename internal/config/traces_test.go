@@ -14,15 +14,17 @@ func TestTraces_GoWhereTheVariablesSay(t *testing.T) {
 		{"http://collector:4318", "https://example.org/custom", "https://example.org/custom"},
 		{"", "https://example.org/custom", "https://example.org/custom"},
 	} {
-		c, err := fromMap(Serve, environment(map[string]string{
-			"OTEL_EXPORTER_OTLP_ENDPOINT": tc.base, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": tc.whole,
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.TracesEndpoint(); got != tc.want {
-			t.Errorf("%q and %q: traces go to %q, want %q", tc.base, tc.whole, got, tc.want)
-		}
+		t.Run(tc.base, func(t *testing.T) {
+			c, err := fromMap(Serve, environment(map[string]string{
+				"OTEL_EXPORTER_OTLP_ENDPOINT": tc.base, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": tc.whole,
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.TracesEndpoint(); got != tc.want {
+				t.Errorf("%q and %q: traces go to %q, want %q", tc.base, tc.whole, got, tc.want)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,7 +83,7 @@ func one(members string) string {
 func TestUpstreams_BadFileNamesThePlaceAndNoCredential(t *testing.T) {
 	t.Parallel()
 	const good = `name: a, url: "https://canary.example/v2/canary"`
-	for _, tc := range []struct{ text, want string }{
+	for i, tc := range []struct{ text, want string }{
 		{"", "it names no chain"},
 		{"chains:", "it names no chain"},
 		{"{}", "it names no chain"},
@@ -147,17 +148,19 @@ func TestUpstreams_BadFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{one(good + `, max_per_second: .inf`), "upstreams[0].max_per_second: give a number"},
 		{one(good + `, supply: canary`), "upstreams[0].supply: give public, wholesale or premium"},
 	} {
-		got, err := read(tc.text)
-		switch {
-		case err == nil:
-			t.Errorf("%s\nis taken", tc.text)
-		case !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n"):
-			t.Errorf("%s\n%q, want one sentence with %q", tc.text, err, tc.want)
-		case strings.Contains(err.Error(), "canary"):
-			t.Errorf("%s\n%q shows what may be a credential", tc.text, err)
-		case got.Chains != nil:
-			t.Errorf("%s\ngives upstreams beside the error", tc.text)
-		}
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			got, err := read(tc.text)
+			switch {
+			case err == nil:
+				t.Errorf("%s\nis taken", tc.text)
+			case !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n"):
+				t.Errorf("%s\n%q, want one sentence with %q", tc.text, err, tc.want)
+			case strings.Contains(err.Error(), "canary"):
+				t.Errorf("%s\n%q shows what may be a credential", tc.text, err)
+			case got.Chains != nil:
+				t.Errorf("%s\ngives upstreams beside the error", tc.text)
+			}
+		})
 	}
 }
 

@@ -42,10 +42,12 @@ func TestRedis_RunsAsInProduction(t *testing.T) {
 	for name, want := range map[string]string{
 		"appendonly": "yes", "maxmemory-policy": "noeviction", "bind": "127.0.0.1",
 	} {
-		got, ok := redisCall(t, stack.RedisURL, "config", "get", name).(map[any]any)
-		if !ok || got[name] != want {
-			t.Errorf("%s is %v, want %s", name, got[name], want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, ok := redisCall(t, stack.RedisURL, "config", "get", name).(map[any]any)
+			if !ok || got[name] != want {
+				t.Errorf("%s is %v, want %s", name, got[name], want)
+			}
+		})
 	}
 }
 
@@ -419,9 +421,11 @@ func TestData_LiesInMemoryOnlyWhereThereIsRoom(t *testing.T) {
 		"too little":   {dir, 1 << 60, false},
 		"no directory": {filepath.Join(dir, "missing"), 1, false},
 	} {
-		if got := hasRoom(c.dir, c.bytes); got != c.want {
-			t.Errorf("%s: got %t, want %t", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := hasRoom(c.dir, c.bytes); got != c.want {
+				t.Errorf("got %t, want %t", got, c.want)
+			}
+		})
 	}
 	for _, inMemory := range []bool{false, true} {
 		base, err := temporaryBase(inMemory)

@@ -26,9 +26,11 @@ func TestAddresses_OnlyOrdinaryPublicOnesAreCalled(t *testing.T) {
 		"fc00::1": false, "fd00:ec2::254": false, "fe80::1": false, "fe80::1%eth0": false, "fec0::1": false,
 		"ff02::1": false, "2606:4700:4700::1111%eth0": false,
 	} {
-		if got := public(netip.MustParseAddr(text)); got != want {
-			t.Errorf("public(%s) = %v, want %v", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := public(netip.MustParseAddr(text)); got != want {
+				t.Errorf("public(%s) = %v, want %v", text, got, want)
+			}
+		})
 	}
 	if public(netip.Addr{}) {
 		t.Error("no address passes for a public one")

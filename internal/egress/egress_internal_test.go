@@ -77,9 +77,11 @@ func TestSites_AreRegistrableDomains(t *testing.T) {
 		"mine.workers.dev": "mine.workers.dev", "localhost": "localhost", "1.2.3.4": "1.2.3.4",
 		"2a00:1450:4001::1": "2a00:1450:4001::/48", "2a00:1450:4001:ff::2": "2a00:1450:4001::/48",
 	} {
-		if got := siteOf(host); got != want {
-			t.Errorf("the site of %s is %s, want %s", host, got, want)
-		}
+		t.Run(host, func(t *testing.T) {
+			if got := siteOf(host); got != want {
+				t.Errorf("the site of %s is %s, want %s", host, got, want)
+			}
+		})
 	}
 }
 

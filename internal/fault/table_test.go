@@ -150,11 +150,13 @@ func TestTable_MeaningsCarryTheInterfacesRules(t *testing.T) {
 		fault.NewKeyQuota:      {"data.doorways"},
 		fault.AccountSuspended: {"data.support"},
 	} {
-		for _, part := range parts {
-			if !strings.Contains(reason.Entry().Meaning, part) {
-				t.Errorf("%s: %q lacks %q", reason, reason.Entry().Meaning, part)
+		t.Run(reason.String(), func(t *testing.T) {
+			for _, part := range parts {
+				if !strings.Contains(reason.Entry().Meaning, part) {
+					t.Errorf("%s: %q lacks %q", reason, reason.Entry().Meaning, part)
+				}
 			}
-		}
+		})
 	}
 	for _, chain := range []string{
 		"eth_mainnet", "base_mainnet", "arbitrum_one", "optimism_mainnet", "polygon_pos", "solana_mainnet",

@@ -35,20 +35,24 @@ func TestAddress_NamesWhatIsConnected(t *testing.T) {
 			}, tls: true,
 		},
 	} {
-		got, err := Parse(address)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %+v, %v", address, got, err)
-		}
+		t.Run(address, func(t *testing.T) {
+			got, err := Parse(address)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s is %+v, %v", address, got, err)
+			}
+		})
 	}
 	for address, addr := range map[string]string{
 		"redis://h": "h:6379", "rediss://u:p@h:6380/2": "h:6380", "unix:///run/r.sock": "/run/r.sock",
 	} {
-		got, err := Parse(address)
-		in := expect.In(t, "%s", address)
-		require.NoError(in, err)
-		expect.True(in, got.Single(), got)
-		expect.Equal(in, got.single.Addr, addr)
-		expect.Equal(in, got.TLS(), strings.HasPrefix(address, "rediss"))
+		t.Run(address, func(t *testing.T) {
+			got, err := Parse(address)
+			in := expect.In(t, "%s", address)
+			require.NoError(in, err)
+			expect.True(in, got.Single(), got)
+			expect.Equal(in, got.single.Addr, addr)
+			expect.Equal(in, got.TLS(), strings.HasPrefix(address, "rediss"))
+		})
 	}
 }
 
@@ -77,14 +81,16 @@ func TestAddress_BadOneIsReportedWithoutItsParts(t *testing.T) {
 		"redis+sentinel://:canary@h/db?master_name=m":         "must have the number of a database",
 		"redis+sentinel://:canary@h?master_name=m&password=p": "must have no other parameters",
 	} {
-		_, err := Parse(address)
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", address, err, want)
-			continue
-		}
-		if strings.Contains(err.Error(), "canary") {
-			t.Errorf("%q: %v shows a part of it", address, err)
-		}
+		t.Run(address, func(t *testing.T) {
+			_, err := Parse(address)
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+				return
+			}
+			if strings.Contains(err.Error(), "canary") {
+				t.Errorf("%v shows a part of it", err)
+			}
+		})
 	}
 }
 

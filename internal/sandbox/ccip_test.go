@@ -135,13 +135,15 @@ func TestCCIP_OffchainNamesAreAnsweredByTheGateway(t *testing.T) {
 		ENSCarol: accounts[3].Address, ENSDave: accounts[4].Address, ENSErin: accounts[5].Address,
 		"dave." + ENSOffchain: accounts[4].Address, "stranger." + ENSOffchain: {}, "stranger." + ENSDirect: {},
 	} {
-		answer, err := universal.offchain(t, "resolve", dns(name), addrCall(t, name))
-		must(t, err)
-		out, err := universal.ABI.Unpack("resolve", answer)
-		must(t, err)
-		if found, _ := out[0].([]byte); len(found) != 32 || common.BytesToAddress(found) != want {
-			t.Errorf("%s resolves to %x, want %s", name, found, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			answer, err := universal.offchain(t, "resolve", dns(name), addrCall(t, name))
+			must(t, err)
+			out, err := universal.ABI.Unpack("resolve", answer)
+			must(t, err)
+			if found, _ := out[0].([]byte); len(found) != 32 || common.BytesToAddress(found) != want {
+				t.Errorf("%s resolves to %x, want %s", name, found, want)
+			}
+		})
 	}
 	answer, err := universal.offchain(t, "reverse", accounts[5].Address.Bytes(), big.NewInt(60))
 	must(t, err)
@@ -155,10 +157,12 @@ func TestCCIP_OffchainNamesAreAnsweredByTheGateway(t *testing.T) {
 		ENSMissing: "HttpError", ENSForged: "ResolverError", ENSExpired: "ResolverError",
 		"a.b." + ENSOffchain: "HttpError",
 	} {
-		revert, err := universal.offchain(t, "resolve", dns(name), addrCall(t, name))
-		if id := universal.ABI.Errors[want].ID; err == nil || !bytes.HasPrefix(revert, id[:4]) {
-			t.Errorf("%s: %x, %v, want %s", name, revert, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			revert, err := universal.offchain(t, "resolve", dns(name), addrCall(t, name))
+			if id := universal.ABI.Errors[want].ID; err == nil || !bytes.HasPrefix(revert, id[:4]) {
+				t.Errorf("%x, %v, want %s", revert, err, want)
+			}
+		})
 	}
 }
 
@@ -178,9 +182,11 @@ func TestCCIP_GatewayRefusesNamesItDoesNotServe(t *testing.T) {
 		"/" + genesis.DirectResolver.Hex() + "/" + carol:          http.StatusNotFound,
 		"/nobody/0x9061b923.json":                                 http.StatusBadRequest,
 	} {
-		if status, body := get(t, url+path); status != want || !json.Valid(body) {
-			t.Errorf("%s: %d %s, want %d", path, status, body, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if status, body := get(t, url+path); status != want || !json.Valid(body) {
+				t.Errorf("%d %s, want %d", status, body, want)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,22 +114,27 @@ func TestUniversalResolver_AnswersWhatIsOnTheChain(t *testing.T) {
 		ENSRoot: accounts[0].Address, ENSAlice: accounts[1].Address, ENSBob: accounts[2].Address, ENSEmpty: {},
 		"zoe." + ENSWildcard: ENSWildcardAddress("zoe"), "a.b." + ENSWildcard: ENSWildcardAddress("a"),
 	} {
-		out := universal.ask(t, "resolve", dns(name), addrCall(t, name))
-		answer, _ := out[0].([]byte)
-		if len(answer) != 32 || common.BytesToAddress(answer) != want {
-			t.Errorf("%s resolves to %x, want %s", name, answer, want)
-		}
-		if resolver, _ := out[1].(common.Address); resolver != PublicResolver && resolver != genesis.WildcardResolver {
-			t.Errorf("%s was answered by %s", name, resolver)
-		}
+		t.Run(name, func(t *testing.T) {
+			out := universal.ask(t, "resolve", dns(name), addrCall(t, name))
+			answer, _ := out[0].([]byte)
+			if len(answer) != 32 || common.BytesToAddress(answer) != want {
+				t.Errorf("%s resolves to %x, want %s", name, answer, want)
+			}
+			if resolver, _ := out[1].(common.Address); resolver != PublicResolver &&
+				resolver != genesis.WildcardResolver {
+				t.Errorf("%s was answered by %s", name, resolver)
+			}
+		})
 	}
 	for name, want := range map[string]string{
 		ENSNobody: "ResolverNotFound", "example.com": "ResolverNotFound", "x." + ENSAlice: "ResolverNotFound",
 		ENSNoCode: "ResolverNotContract", ENSSilent: "UnsupportedResolverProfile", ENSReverting: "ResolverError",
 	} {
-		if got, _ := universal.refused(t, "resolve", dns(name), addrCall(t, name)); got != want {
-			t.Errorf("%s is refused with %s, want %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, _ := universal.refused(t, "resolve", dns(name), addrCall(t, name)); got != want {
+				t.Errorf("%s is refused with %s, want %s", name, got, want)
+			}
+		})
 	}
 	_, args := universal.refused(t, "resolve", dns("x."+ENSWildcard), []byte{1, 2, 3, 4})
 	if args[0] != [4]byte{1, 2, 3, 4} {
@@ -145,10 +151,12 @@ func TestUniversalResolver_ConfirmsPrimaryNames(t *testing.T) {
 	universal := s.contract(t, chain.EthMainnet, "UniversalResolver", UniversalResolver)
 	accounts, ether := s.Accounts(), big.NewInt(60)
 	for i, want := range map[int]string{0: ENSRoot, 1: ENSAlice, 2: ENSBob, 6: ""} {
-		out := universal.ask(t, "reverse", accounts[i].Address.Bytes(), ether)
-		if out[0] != want || out[2] != PublicResolver {
-			t.Errorf("account %d is %v, want %q", i, out, want)
-		}
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			out := universal.ask(t, "reverse", accounts[i].Address.Bytes(), ether)
+			if out[0] != want || out[2] != PublicResolver {
+				t.Errorf("account %d is %v, want %q", i, out, want)
+			}
+		})
 	}
 	if out := universal.ask(t, "reverse", accounts[1].Address.Bytes(),
 		big.NewInt(0x80000000|8453)); out[0] != ENSAlice {
@@ -161,9 +169,11 @@ func TestUniversalResolver_ConfirmsPrimaryNames(t *testing.T) {
 	expect.Equal[any](in, args[0], ENSAlice)
 	expect.Equal(in, common.BytesToAddress(found), accounts[1].Address)
 	for i, want := range map[int]string{4: "ResolverNotFound", 7: "ResolverNotFound", 9: "ResolverNotFound"} {
-		if got, _ := universal.refused(t, "reverse", accounts[i].Address.Bytes(), ether); got != want {
-			t.Errorf("account %d is refused with %s, want %s", i, got, want)
-		}
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			if got, _ := universal.refused(t, "reverse", accounts[i].Address.Bytes(), ether); got != want {
+				t.Errorf("account %d is refused with %s, want %s", i, got, want)
+			}
+		})
 	}
 	if got, _ := universal.refused(t, "reverse", []byte{}, ether); got != "EmptyAddress" {
 		t.Errorf("no address is refused with %s", got)
@@ -233,27 +243,29 @@ func TestPriceFeeds_AreFreshWhereTheyShould(t *testing.T) {
 		{FeedStale, "STALE / USD", 14_28500000, false},
 		{FeedZero, "ZERO / USD", 0, true},
 	} {
-		feed := s.contract(t, chain.EthMainnet, "PriceFeed", tc.at)
-		round := feed.ask(t, "latestRoundData")
-		answer, _ := round[1].(*big.Int)
-		updated, _ := round[3].(*big.Int)
-		answered, _ := round[4].(*big.Int)
-		age := time.Since(time.Unix(updated.Int64(), 0))
-		if begin := blockAt(t, feed.url, "0x0").Time; tc.fresh && updated.Uint64() <= uint64(begin) {
-			t.Errorf("%s was not answered again since the genesis block", tc.name)
-		}
-		in := expect.In(t, "%s", tc.name)
-		expect.Equal(in, answer.Int64(), tc.answer)
-		expect.Equal(in, age < 10*time.Minute, tc.fresh)
-		expect.NotEqual(in, round[0], nil)
-		expect.Greater(in, answered.Sign(), 0)
-		if feed.ask(t, "decimals")[0] != uint8(8) || feed.ask(t, "description")[0] != tc.name {
-			t.Errorf("%s is %v", tc.name, feed.ask(t, "description"))
-		}
-		if _, err := feed.try(t, "getRoundData", big.NewInt(99)); err == nil ||
-			!strings.Contains(err.Error(), "No data present") {
-			t.Errorf("a round that never was: %v", err)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			feed := s.contract(t, chain.EthMainnet, "PriceFeed", tc.at)
+			round := feed.ask(t, "latestRoundData")
+			answer, _ := round[1].(*big.Int)
+			updated, _ := round[3].(*big.Int)
+			answered, _ := round[4].(*big.Int)
+			age := time.Since(time.Unix(updated.Int64(), 0))
+			if begin := blockAt(t, feed.url, "0x0").Time; tc.fresh && updated.Uint64() <= uint64(begin) {
+				t.Errorf("%s was not answered again since the genesis block", tc.name)
+			}
+			in := expect.In(t, "%s", tc.name)
+			expect.Equal(in, answer.Int64(), tc.answer)
+			expect.Equal(in, age < 10*time.Minute, tc.fresh)
+			expect.NotEqual(in, round[0], nil)
+			expect.Greater(in, answered.Sign(), 0)
+			if feed.ask(t, "decimals")[0] != uint8(8) || feed.ask(t, "description")[0] != tc.name {
+				t.Errorf("%s is %v", tc.name, feed.ask(t, "description"))
+			}
+			if _, err := feed.try(t, "getRoundData", big.NewInt(99)); err == nil ||
+				!strings.Contains(err.Error(), "No data present") {
+				t.Errorf("a round that never was: %v", err)
+			}
+		})
 	}
 }
 

@@ -191,9 +191,11 @@ func TestAssetTransfers_PageFilterAndRefuseLikeTheProviders(t *testing.T) {
 		"too many":       {"category": []string{"erc20"}, "maxCount": "0x3e9"},
 		"wrong key":      {"category": []string{"erc20"}, "pageKey": "3fa85f64-5717-4562-b3fc-2c963f66afa6"},
 	} {
-		if err := call(t, url, "alchemy_getAssetTransfers", nil, q); code(err) != -32602 {
-			t.Errorf("%s answered %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := call(t, url, "alchemy_getAssetTransfers", nil, q); code(err) != -32602 {
+				t.Errorf("%s answered %v", name, err)
+			}
+		})
 	}
 	if err := call(t, url, "alchemy_getAssetTransfers", nil, query{
 		"category": []string{"internal"},
@@ -236,8 +238,10 @@ func TestTokenBalances_AreWhatTheTokensSay(t *testing.T) {
 		"wrong spec": {owner, "erc721"}, "wrong list": {owner, []string{"0x1"}}, "no address": {},
 		"wrong address": {"0x12", "erc20"},
 	} {
-		if err := call(t, url, "alchemy_getTokenBalances", nil, params...); code(err) != -32602 {
-			t.Errorf("%s answered %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := call(t, url, "alchemy_getTokenBalances", nil, params...); code(err) != -32602 {
+				t.Errorf("%s answered %v", name, err)
+			}
+		})
 	}
 }

@@ -138,33 +138,35 @@ func TestEVM_BlocksAreHalfFullOfTransactionsThatSucceed(t *testing.T) {
 		chain.EthMainnet: 2_000_000_000, chain.BaseMainnet: 5_000_000, chain.ArbitrumOne: 12_500_000,
 		chain.OptimismMainnet: 1_000_000, chain.PolygonPoS: 30_000_000_000,
 	} {
-		url := s.upstream(t, id, 0).URL
-		const head = 128 + 6 // some blocks after the history
-		eventually(t, "a few blocks", func() bool { return blockAt(t, url, "latest").Number >= head })
-		for n := uint64(1); n <= head; n++ {
-			if n > 3 && n < 110 { // all of the same form
-				continue
-			}
-			var receipts []*types.Receipt
-			must(t, call(t, url, "eth_getBlockReceipts", &receipts, hexutil.Uint64(n)))
-			var used uint64
-			for _, r := range receipts {
-				used += r.GasUsed
-				if r.Status != types.ReceiptStatusSuccessful {
-					t.Errorf("%s: transaction %s in block %d failed", id, r.TxHash, n)
+		t.Run(string(id), func(t *testing.T) {
+			url := s.upstream(t, id, 0).URL
+			const head = 128 + 6 // some blocks after the history
+			eventually(t, "a few blocks", func() bool { return blockAt(t, url, "latest").Number >= head })
+			for n := uint64(1); n <= head; n++ {
+				if n > 3 && n < 110 { // all of the same form
+					continue
+				}
+				var receipts []*types.Receipt
+				must(t, call(t, url, "eth_getBlockReceipts", &receipts, hexutil.Uint64(n)))
+				var used uint64
+				for _, r := range receipts {
+					used += r.GasUsed
+					if r.Status != types.ReceiptStatusSuccessful {
+						t.Errorf("%s: transaction %s in block %d failed", id, r.TxHash, n)
+					}
+				}
+				if used < 3_000_000 {
+					t.Errorf("%s: block %d used %d gas", id, n, used)
 				}
 			}
-			if used < 3_000_000 {
-				t.Errorf("%s: block %d used %d gas", id, n, used)
+			var block struct {
+				BaseFee hexutil.Uint64 `json:"baseFeePerGas"`
 			}
-		}
-		var block struct {
-			BaseFee hexutil.Uint64 `json:"baseFeePerGas"`
-		}
-		must(t, call(t, url, "eth_getBlockByNumber", &block, "latest", false))
-		if fee := uint64(block.BaseFee); fee < typical/2 || fee > typical*2 {
-			t.Errorf("%s: the base fee is %d, want about %d", id, fee, typical)
-		}
+			must(t, call(t, url, "eth_getBlockByNumber", &block, "latest", false))
+			if fee := uint64(block.BaseFee); fee < typical/2 || fee > typical*2 {
+				t.Errorf("%s: the base fee is %d, want about %d", id, fee, typical)
+			}
+		})
 	}
 }
 

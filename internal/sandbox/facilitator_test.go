@@ -117,27 +117,29 @@ func TestFacilitator_RefusesWhatWouldNotSettle(t *testing.T) {
 		"invalid_exact_evm_payload_authorization_valid_after":  func(p *x402.Payload) { p.ValidAfter = p.ValidBefore },
 		"insufficient_funds":                                   nil,
 	} {
-		from := s.Accounts()[6]
-		if spoil == nil {
-			from = s.Seller() // it has no USDC
-		}
-		p := pay(t, &q, from, x402.Version1, 1)
-		if spoil != nil {
-			spoil(p)
-		} else {
-			p.To = q.Terms.PayTo
-		}
-		verdict, err := f.ask(t, "/verify", &q, p)
-		in := expect.In(t, "%s: the verdict", reason)
-		require.NoError(in, err)
-		expect.Equal[any](in, verdict["isValid"], false)
-		expect.Equal[any](in, verdict["invalidReason"], reason)
-		outcome, err := f.ask(t, "/settle", &q, p)
-		in = expect.In(t, "%s: the outcome", reason)
-		require.NoError(in, err)
-		expect.Equal[any](in, outcome["success"], false)
-		expect.Equal[any](in, outcome["errorReason"], reason)
-		expect.Equal[any](in, outcome["transaction"], "")
+		t.Run(reason, func(t *testing.T) {
+			from := s.Accounts()[6]
+			if spoil == nil {
+				from = s.Seller() // it has no USDC
+			}
+			p := pay(t, &q, from, x402.Version1, 1)
+			if spoil != nil {
+				spoil(p)
+			} else {
+				p.To = q.Terms.PayTo
+			}
+			verdict, err := f.ask(t, "/verify", &q, p)
+			in := expect.In(t, "%s: the verdict", reason)
+			require.NoError(in, err)
+			expect.Equal[any](in, verdict["isValid"], false)
+			expect.Equal[any](in, verdict["invalidReason"], reason)
+			outcome, err := f.ask(t, "/settle", &q, p)
+			in = expect.In(t, "%s: the outcome", reason)
+			require.NoError(in, err)
+			expect.Equal[any](in, outcome["success"], false)
+			expect.Equal[any](in, outcome["errorReason"], reason)
+			expect.Equal[any](in, outcome["transaction"], "")
+		})
 	}
 }
 

@@ -78,9 +78,11 @@ func TestFaucet_IsForProgramsOfThisMachineAndBounded(t *testing.T) {
 			http.StatusUnprocessableEntity,
 		},
 	} {
-		if w := askFaucet(t, f, tc.method, tc.body, tc.change); w.Code != tc.status {
-			t.Errorf("%s: %d %s, want %d", what, w.Code, w.Body, tc.status)
-		}
+		t.Run(what, func(t *testing.T) {
+			if w := askFaucet(t, f, tc.method, tc.body, tc.change); w.Code != tc.status {
+				t.Errorf("%d %s, want %d", w.Code, w.Body, tc.status)
+			}
+		})
 	}
 	for range faucetAMinute {
 		// nothing listens at that address

@@ -50,11 +50,13 @@ func TestProxies_OfEveryKindReachTheSameCode(t *testing.T) {
 		{BeaconProxy, "implementation", common.Address{}},
 		{LoopingProxy, "implementation", genesis.LoopB},
 	} {
-		var slot common.Hash
-		must(t, call(t, loop.url, "eth_getStorageAt", &slot, tc.at, slot1967(tc.slot), "latest"))
-		if common.BytesToAddress(slot.Bytes()) != tc.want {
-			t.Errorf("%s names %s as %s, want %s", tc.at, slot, tc.slot, tc.want)
-		}
+		t.Run(tc.slot, func(t *testing.T) {
+			var slot common.Hash
+			must(t, call(t, loop.url, "eth_getStorageAt", &slot, tc.at, slot1967(tc.slot), "latest"))
+			if common.BytesToAddress(slot.Bytes()) != tc.want {
+				t.Errorf("%s names %s as %s, want %s", tc.at, slot, tc.slot, tc.want)
+			}
+		})
 	}
 	var code hexutil.Bytes
 	must(t, call(t, loop.url, "eth_getCode", &code, MinimalProxy, "latest"))

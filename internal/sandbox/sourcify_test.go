@@ -78,18 +78,20 @@ func TestSourcify_KnowsTheContractsOfTheSandbox(t *testing.T) {
 		{"8453/" + BeaconProxy.Hex(), "BeaconProxy", "exact_match", "EIP1967Proxy", "Overloads"},
 		{"8453/" + LoopingProxy.Hex(), "StorageProxy", "exact_match", "EIP1967Proxy", "StorageProxy"},
 	} {
-		status, l := s.listing(t, tc.path+fields)
-		if status != http.StatusOK || l.Match == nil || *l.Match != tc.match || l.Compilation.Name != tc.name ||
-			len(l.ABI) == 0 || l.Sources != nil {
-			t.Errorf("%s: %d, %+v", tc.path, status, l)
-			continue
-		}
-		in := expect.In(t, "%s is a proxy", tc.path)
-		expect.Equal(in, l.Proxy.IsProxy, tc.proxy != "")
-		if tc.proxy != "" {
-			expect.Equal(in, *l.Proxy.Type, tc.proxy)
-			expect.Equal(in, l.Proxy.Implementations[0]["name"], tc.target)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			status, l := s.listing(t, tc.path+fields)
+			if status != http.StatusOK || l.Match == nil || *l.Match != tc.match || l.Compilation.Name != tc.name ||
+				len(l.ABI) == 0 || l.Sources != nil {
+				t.Errorf("%s: %d, %+v", tc.path, status, l)
+				return
+			}
+			in := expect.In(t, "%s is a proxy", tc.path)
+			expect.Equal(in, l.Proxy.IsProxy, tc.proxy != "")
+			if tc.proxy != "" {
+				expect.Equal(in, *l.Proxy.Type, tc.proxy)
+				expect.Equal(in, l.Proxy.Implementations[0]["name"], tc.target)
+			}
+		})
 	}
 	status, l := s.listing(t, "1/"+UniversalResolver.Hex()+"?fields=sources,compilation.name")
 	if status != http.StatusOK || !strings.Contains(l.Sources["UniversalResolver.sol"].Content,
@@ -116,14 +118,16 @@ func TestSourcify_SaysWhatItDoesNotKnow(t *testing.T) {
 		"8453/" + Overloads.Hex() + "?fields=colour":     {http.StatusBadRequest, "invalid_parameter"},
 		"8453/" + Overloads.Hex() + "?fields=a&omit=abi": {http.StatusBadRequest, "invalid_parameter"},
 	} {
-		status, l := s.listing(t, path)
-		in := expect.In(t, "%s", path)
-		expect.Equal(in, status, want.status)
-		expect.Equal(in, l.CustomCode, want.code)
-		expect.Nil(in, l.Match)
-		if want.code == "" && (l.ChainID != "8453" || !strings.HasPrefix(path, "8453/"+l.Address)) {
-			t.Errorf("%s: says nothing of what was asked for: %+v", path, l)
-		}
+		t.Run(path, func(t *testing.T) {
+			status, l := s.listing(t, path)
+			in := expect.In(t, "%s", path)
+			expect.Equal(in, status, want.status)
+			expect.Equal(in, l.CustomCode, want.code)
+			expect.Nil(in, l.Match)
+			if want.code == "" && (l.ChainID != "8453" || !strings.HasPrefix(path, "8453/"+l.Address)) {
+				t.Errorf("says nothing of what was asked for: %+v", l)
+			}
+		})
 	}
 }
 
@@ -155,29 +159,31 @@ func TestSignatureDatabase_KnowsWhatContractsHave(t *testing.T) {
 		"?function=0x77209fe8":                               {"0x77209fe8": {"ResolverNotFound(bytes)"}},
 		"?event=0x" + strings.Repeat("00", 32) + "&function": {"0x" + strings.Repeat("00", 32): {}},
 	} {
-		status, body := get(t, s.Sourcify().URL+"/signature-database/v1/lookup"+query)
-		var f found
-		err := json.Unmarshal(body, &f)
-		in := expect.In(t, "%s", query)
-		require.NoError(in, err)
-		require.Equal(in, status, http.StatusOK, body)
-		require.True(in, f.OK, body)
-		got := map[string][]string{}
-		for _, lists := range []map[string][]candidate{f.Result.Function, f.Result.Event} {
-			for hash, list := range lists {
-				if list != nil {
-					got[hash] = []string{}
-				} else {
-					got[hash] = nil
-				}
-				for _, c := range list {
-					got[hash] = append(got[hash], c.Name)
+		t.Run(query, func(t *testing.T) {
+			status, body := get(t, s.Sourcify().URL+"/signature-database/v1/lookup"+query)
+			var f found
+			err := json.Unmarshal(body, &f)
+			in := expect.In(t, "%s", query)
+			require.NoError(in, err)
+			require.Equal(in, status, http.StatusOK, body)
+			require.True(in, f.OK, body)
+			got := map[string][]string{}
+			for _, lists := range []map[string][]candidate{f.Result.Function, f.Result.Event} {
+				for hash, list := range lists {
+					if list != nil {
+						got[hash] = []string{}
+					} else {
+						got[hash] = nil
+					}
+					for _, c := range list {
+						got[hash] = append(got[hash], c.Name)
+					}
 				}
 			}
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v, want %v", query, got, want)
-		}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
 	}
 	if status, body := get(t, s.Sourcify().URL+"/signature-database/v1/lookup?function=0x12"); status !=
 		http.StatusBadRequest {
@@ -203,10 +209,12 @@ func TestServices_CanBeGivenTrouble(t *testing.T) {
 		"late":      {Trouble{Delay: time.Millisecond}, http.StatusOK, json.Valid},
 		"well":      {Trouble{}, http.StatusOK, json.Valid},
 	} {
-		service.Trouble(tc.trouble)
-		if status, body := get(t, url); status != tc.status || !tc.body(body) {
-			t.Errorf("%s: %d, %.80s", name, status, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			service.Trouble(tc.trouble)
+			if status, body := get(t, url); status != tc.status || !tc.body(body) {
+				t.Errorf("%d, %.80s", status, body)
+			}
+		})
 	}
 	for _, trouble := range []Trouble{{Cut: true}, {Delay: time.Hour}} {
 		service.Trouble(trouble)

@@ -61,9 +61,11 @@ func TestUSDC_IsTheRealTokenOnEveryChain(t *testing.T) {
 			"name": "USD Coin", "symbol": "USDC", "version": "2", "currency": "USD", "decimals": uint8(6),
 			"owner": s.Minter().Address,
 		} {
-			if got := token.ask(t, method)[0]; got != want {
-				t.Errorf("%s: %s is %v, want %v", id, method, got, want)
-			}
+			t.Run(method, func(t *testing.T) {
+				if got := token.ask(t, method)[0]; got != want {
+					t.Errorf("%s: %s is %v, want %v", id, method, got, want)
+				}
+			})
 		}
 		domain := apitypes.TypedDataDomain{
 			//nolint:gosec // small

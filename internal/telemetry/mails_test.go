@@ -24,9 +24,11 @@ func TestMails_AreCountedByKnownKinds(t *testing.T) {
 		`gateway_mails_waiting{kind="sign_in"}`:                       "0",
 		`gateway_mails_oldest_wait_seconds{kind="welcome"}`:           "12.5",
 	} {
-		if v := value(t, got, series); v != want {
-			t.Errorf("%s is %s, want %s", series, v, want)
-		}
+		t.Run(series, func(t *testing.T) {
+			if v := value(t, got, series); v != want {
+				t.Errorf("%s is %s, want %s", series, v, want)
+			}
+		})
 	}
 	if strings.Contains(got, "newer") {
 		t.Error("a kind that is not known has series of its own")

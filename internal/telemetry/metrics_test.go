@@ -118,9 +118,11 @@ func TestMetrics_CallsAreCountedByChainClassAndOutcome(t *testing.T) {
 		`gateway_call_duration_seconds_sum{chain="eth_mainnet",part="route"}`:               "0.001",
 		`gateway_call_duration_seconds_bucket{chain="eth_mainnet",part="total",le="0.025"}`: "2",
 	} {
-		if v := value(t, got, series); v != want {
-			t.Errorf("%s is %s, want %s", series, v, want)
-		}
+		t.Run(series, func(t *testing.T) {
+			if v := value(t, got, series); v != want {
+				t.Errorf("%s is %s, want %s", series, v, want)
+			}
+		})
 	}
 	if strings.Contains(got, "no_such_chain") || strings.Contains(got, `chain="polygon_pos"`) {
 		t.Error("a chain that is not of the catalog, or that nobody asked for, has series")
@@ -166,9 +168,11 @@ func TestMetrics_UpstreamsAreCountedByNameAndGoneWhenRemoved(t *testing.T) {
 		`gateway_chain_head_block{` + of + `}`:                                                              "100",
 		`gateway_chain_probed_timestamp_seconds{` + of + `}`:                                                "1.8e+09",
 	} {
-		if v := value(t, got, series); v != want {
-			t.Errorf("%s is %s, want %s", series, v, want)
-		}
+		t.Run(series, func(t *testing.T) {
+			if v := value(t, got, series); v != want {
+				t.Errorf("%s is %s, want %s", series, v, want)
+			}
+		})
 	}
 	m.Upstreams.Remove("eth_mainnet", "provider-a")
 	m.Upstreams.Watch(func() []telemetry.ChainState { return nil })
@@ -197,9 +201,11 @@ func TestMetrics_CacheIsReadAtEachScrape(t *testing.T) {
 		`gateway_cache_redis_faults_total{fault="corrupt"}`:       "12",
 		`gateway_cache_redis_faults_total{fault="dropped_write"}`: "13",
 	} {
-		if v := value(t, got, series); v != want {
-			t.Errorf("%s is %s, want %s", series, v, want)
-		}
+		t.Run(series, func(t *testing.T) {
+			if v := value(t, got, series); v != want {
+				t.Errorf("%s is %s, want %s", series, v, want)
+			}
+		})
 	}
 }
 
@@ -213,9 +219,11 @@ func TestMetrics_RoundTripsToTheMeterAreMeasured(t *testing.T) {
 		"gateway_meter_pipeline_commands_sum":             "5",
 		"gateway_meter_errors_total":                      "1",
 	} {
-		if v := value(t, got, series); v != want {
-			t.Errorf("%s is %s, want %s", series, v, want)
-		}
+		t.Run(series, func(t *testing.T) {
+			if v := value(t, got, series); v != want {
+				t.Errorf("%s is %s, want %s", series, v, want)
+			}
+		})
 	}
 }
 

@@ -90,16 +90,20 @@ func TestMetrics_CountersAreExposedFromZero(t *testing.T) {
 	}
 	before := scrape(t, m)
 	for name, inc := range names {
-		if !strings.Contains(before, "\n"+name+" 0\n") {
-			t.Errorf("%s is not exposed before it counts", name)
-		}
-		inc()
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(before, "\n"+name+" 0\n") {
+				t.Errorf("%s is not exposed before it counts", name)
+			}
+			inc()
+		})
 	}
 	after := scrape(t, m)
 	for name := range names {
-		if !strings.Contains(after, "\n"+name+" 1\n") {
-			t.Errorf("%s did not count", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(after, "\n"+name+" 1\n") {
+				t.Errorf("%s did not count", name)
+			}
+		})
 	}
 	if !strings.Contains(after, "\ngo_goroutines ") {
 		t.Error("the runtime's own figures are not exposed")

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -89,26 +90,28 @@ func TestTraces_ClientsDecideNothingUnlessFollowed(t *testing.T) {
 	}{
 		{false, true, 2, false}, {false, false, 2, false}, {true, true, 2, true}, {true, false, 0, true},
 	} {
-		tr, receiver := tracer(t, func(o *telemetry.Tracing) { o.FollowClients = tc.follow })
-		request(t, tr, tc.sampled)
-		if err := tr.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(receiver.Text(), "Zq7client") {
-			t.Errorf("follow %v: a client's trace state was passed on", tc.follow)
-		}
-		spans := receiver.Spans()
-		if len(spans) != tc.spans {
-			t.Fatalf("follow %v, sampled %v: got %d spans, want %d", tc.follow, tc.sampled, len(spans), tc.spans)
-		}
-		for _, s := range spans {
-			if (s.TraceID == clientTrace) != tc.trace {
-				t.Errorf("follow %v: %s belongs to trace %s", tc.follow, s.Name, s.TraceID)
+		t.Run(strconv.Itoa(tc.spans), func(t *testing.T) {
+			tr, receiver := tracer(t, func(o *telemetry.Tracing) { o.FollowClients = tc.follow })
+			request(t, tr, tc.sampled)
+			if err := tr.Close(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-			if linked := len(s.Links) == 1 && s.Links[0] == clientTrace; linked != (!tc.follow && s.Parent == "") {
-				t.Errorf("follow %v: %s has links %v", tc.follow, s.Name, s.Links)
+			if strings.Contains(receiver.Text(), "Zq7client") {
+				t.Errorf("follow %v: a client's trace state was passed on", tc.follow)
 			}
-		}
+			spans := receiver.Spans()
+			if len(spans) != tc.spans {
+				t.Fatalf("follow %v, sampled %v: got %d spans, want %d", tc.follow, tc.sampled, len(spans), tc.spans)
+			}
+			for _, s := range spans {
+				if (s.TraceID == clientTrace) != tc.trace {
+					t.Errorf("follow %v: %s belongs to trace %s", tc.follow, s.Name, s.TraceID)
+				}
+				if linked := len(s.Links) == 1 && s.Links[0] == clientTrace; linked != (!tc.follow && s.Parent == "") {
+					t.Errorf("follow %v: %s has links %v", tc.follow, s.Name, s.Links)
+				}
+			}
+		})
 	}
 }
 
@@ -128,16 +131,18 @@ func TestSampler_KeepsItsShare(t *testing.T) {
 		{"parentbased_always_off", 1, 0, 0},
 		{"parentbased_traceidratio", 0.5, requests / 5, requests * 4 / 5},
 	} {
-		tr, receiver := tracer(t, func(o *telemetry.Tracing) { o.Sampler, o.Ratio = tc.sampler, tc.ratio })
-		for range requests {
-			request(t, tr, true)
-		}
-		if err := tr.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if n := len(receiver.Spans()) / 2; n < tc.least || n > tc.most {
-			t.Errorf("%s %v kept %d of %d", tc.sampler, tc.ratio, n, requests)
-		}
+		t.Run(tc.sampler, func(t *testing.T) {
+			tr, receiver := tracer(t, func(o *telemetry.Tracing) { o.Sampler, o.Ratio = tc.sampler, tc.ratio })
+			for range requests {
+				request(t, tr, true)
+			}
+			if err := tr.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(receiver.Spans()) / 2; n < tc.least || n > tc.most {
+				t.Errorf("%s %v kept %d of %d", tc.sampler, tc.ratio, n, requests)
+			}
+		})
 	}
 	if _, err := telemetry.NewTracer(t.Context(), telemetry.Tracing{
 		Endpoint: "http://127.0.0.1:1", Sampler: "some",
@@ -171,25 +176,27 @@ func TestReceiver_RefusalIsReportedByItsStatusAlone(t *testing.T) { //nolint:par
 		http.StatusUnauthorized: "HTTP 401", http.StatusForbidden: "HTTP 403",
 		http.StatusTooManyRequests: "cannot take them now",
 	} {
-		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "3600")
-			http.Error(w, "canary-answer: 200 OK (body: )", status)
-		}))
-		var out bytes.Buffer
-		tr, _ := tracer(t, func(o *telemetry.Tracing) {
-			o.Endpoint = receiver.URL + "/canary-token/v1/traces"
-			o.Headers = map[string]string{"Authorization": "canary-header"}
-			o.Logger = telemetry.NewLogger(&out, "json", slog.LevelDebug)
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "3600")
+				http.Error(w, "canary-answer: 200 OK (body: )", status)
+			}))
+			var out bytes.Buffer
+			tr, _ := tracer(t, func(o *telemetry.Tracing) {
+				o.Endpoint = receiver.URL + "/canary-token/v1/traces"
+				o.Headers = map[string]string{"Authorization": "canary-header"}
+				o.Logger = telemetry.NewLogger(&out, "json", slog.LevelDebug)
+			})
+			request(t, tr, true)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			err := tr.Close(ctx)
+			cancel()
+			receiver.Close()
+			all := out.String() + errorText(err)
+			if strings.Contains(all, "canary") || !strings.Contains(all, want) {
+				t.Errorf("HTTP %d is told as %s", status, all)
+			}
 		})
-		request(t, tr, true)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		err := tr.Close(ctx)
-		cancel()
-		receiver.Close()
-		all := out.String() + errorText(err)
-		if strings.Contains(all, "canary") || !strings.Contains(all, want) {
-			t.Errorf("HTTP %d is told as %s", status, all)
-		}
 	}
 }
 

@@ -19,13 +19,15 @@ func TestRoom_IsWaitedForOnlyAtTheEndOfAnHourOrDay(t *testing.T) {
 		{"2028-02-29T22:59:30+02:00", day, 3*time.Hour + 30*time.Second},
 		{"2028-02-29T22:59:30+02:00", time.Hour, 30 * time.Second},
 	} {
-		now, err := time.Parse(time.RFC3339, row.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := leftOf(now, row.unit); got != row.left {
-			t.Errorf("at %s another %s is left of %s, want %s", row.now, got, row.unit, row.left)
-		}
+		t.Run(row.now, func(t *testing.T) {
+			now, err := time.Parse(time.RFC3339, row.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := leftOf(now, row.unit); got != row.left {
+				t.Errorf("at %s another %s is left of %s, want %s", row.now, got, row.unit, row.left)
+			}
+		})
 	}
 	// A unit is shorter than what is needed, so the next one is awaited.
 	const unit = 50 * time.Millisecond

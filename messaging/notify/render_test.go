@@ -325,9 +325,11 @@ func TestRender_ProseKeepsItsLinesAndNothingElse(t *testing.T) {
 		strings.Repeat("é", 6000):   {strings.Repeat("é", 4999) + "…"},
 		strings.Repeat("a\n", 6000): append(slices.Repeat([]string{"a"}, 5000), "…"),
 	} {
-		if got := notify.Prose(text).Lines(); !slices.Equal(got, want) {
-			t.Errorf("%.40q has the lines %.200q, want %.200q", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got := notify.Prose(text).Lines(); !slices.Equal(got, want) {
+				t.Errorf("%.40q has the lines %.200q, want %.200q", text, got, want)
+			}
+		})
 	}
 	if got := notify.Prose("a\n\nb").Quoted(); got != "> a\n>\n> b" {
 		t.Errorf("quoted it reads %q", got)
@@ -368,10 +370,12 @@ func TestRender_TimesAreInTheReadersZone(t *testing.T) {
 		"Mars/Olympus": "20 Nov 2026, 13:05 UTC", "Local": "20 Nov 2026, 13:05 UTC",
 		"../../etc/passwd": "20 Nov 2026, 13:05 UTC",
 	} {
-		if c := render(t, suspended, zone); !strings.Contains(c.Text, want) ||
-			!strings.Contains(html.UnescapeString(c.HTML), want) {
-			t.Errorf("zone %q: want %s in %s", zone, want, c.Text)
-		}
+		t.Run(zone, func(t *testing.T) {
+			if c := render(t, suspended, zone); !strings.Contains(c.Text, want) ||
+				!strings.Contains(html.UnescapeString(c.HTML), want) {
+				t.Errorf("zone %q: want %s in %s", zone, want, c.Text)
+			}
+		})
 	}
 }
 

@@ -102,9 +102,11 @@ func TestSMTP_BothFormsArriveAsTheyWereWritten(t *testing.T) {
 		"To": "<" + reader + ">", "Date": "Fri, 20 Nov 2026 13:05:00 +0000", "Auto-Submitted": "auto-generated",
 		"Bcc": "", "User-Agent": "", "X-Mailer": "", "List-Unsubscribe": "", "List-Unsubscribe-Post": "",
 	} {
-		if got := m.Header(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := m.Header(name); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -239,14 +241,16 @@ func TestSMTP_RepliesDecideWhetherAMailIsRetried(t *testing.T) {
 		{mailbox.StageData, 452, notify.DeliveryError{Class: notify.ContentRefused}},
 		{mailbox.StageData, 554, notify.DeliveryError{Class: notify.ContentRefused, Permanent: true}},
 	} {
-		box := catcher(t, mailbox.Options{Refuse: func(at mailbox.Stage, address string) error {
-			if at == c.at {
-				return mailbox.Reply(c.code, "refused, "+reader)
-			}
-			return nil
-		}})
-		c.want.Code = c.code
-		wantFailure(t, sender(t, box.Address(), nil).Deliver(testContext(t), parcel(t)), c.want)
+		t.Run(string(c.at), func(t *testing.T) {
+			box := catcher(t, mailbox.Options{Refuse: func(at mailbox.Stage, address string) error {
+				if at == c.at {
+					return mailbox.Reply(c.code, "refused, "+reader)
+				}
+				return nil
+			}})
+			c.want.Code = c.code
+			wantFailure(t, sender(t, box.Address(), nil).Deliver(testContext(t), parcel(t)), c.want)
+		})
 	}
 }
 

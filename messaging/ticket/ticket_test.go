@@ -67,9 +67,11 @@ func TestTicket_MovesAsItsPeopleSay(t *testing.T) {
 			ticket.Contrary,
 		},
 	} {
-		if to, verdict := c.from.After(c.move); to != c.to || verdict != c.verdict {
-			t.Errorf("%s after %+v is %s (%s), want %s (%s)", c.from, c.move, to, verdict, c.to, c.verdict)
-		}
+		t.Run(string(c.from), func(t *testing.T) {
+			if to, verdict := c.from.After(c.move); to != c.to || verdict != c.verdict {
+				t.Errorf("%s after %+v is %s (%s), want %s (%s)", c.from, c.move, to, verdict, c.to, c.verdict)
+			}
+		})
 	}
 }
 
@@ -107,11 +109,13 @@ func TestTicket_CategoryAndPriorityFollowFromTheEvidence(t *testing.T) {
 		"refusals alone":       {refused, ticket.Incident, ticket.Normal, ticket.High},
 		"an outcome of none":   {unknown, ticket.Question, ticket.Low, ticket.Normal},
 	} {
-		about := c.evidence.Category()
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, about, c.about)
-		expect.Equal(in, c.evidence.Priority(about, false), c.free)
-		expect.Equal(in, c.evidence.Priority(about, true), c.paid)
+		t.Run(name, func(t *testing.T) {
+			about := c.evidence.Category()
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, about, c.about)
+			expect.Equal(in, c.evidence.Priority(about, false), c.free)
+			expect.Equal(in, c.evidence.Priority(about, true), c.paid)
+		})
 	}
 }
 

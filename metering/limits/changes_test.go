@@ -390,15 +390,17 @@ func TestCycle_ImpossibleIsRefusedAndOneToTheNanosecondIsSetOnce(t *testing.T) {
 		}
 	}
 	for _, cycle := range []plan.Cycle{{Anchor: anchor}, {Anchor: anchor, Ends: anchor.AddDate(1, 0, 0)}, {}} {
-		first, err := b.limits.SetCycle(b.ctx, h.account.ID, cycle, author)
-		if err != nil || first.Cycle != cycle.Truncate(time.Millisecond) {
-			t.Fatalf("set %+v, %v; want %+v by the millisecond", first.Cycle, err, cycle)
-		}
-		if again, err := b.limits.SetCycle(b.ctx, h.account.ID, cycle, author); err != nil ||
-			again.Version != first.Version {
-			t.Errorf("setting %+v again gives version %d, %v; want %d as before", cycle, again.Version, err,
-				first.Version)
-		}
+		t.Run(cycle.Anchor.String(), func(t *testing.T) {
+			first, err := b.limits.SetCycle(b.ctx, h.account.ID, cycle, author)
+			if err != nil || first.Cycle != cycle.Truncate(time.Millisecond) {
+				t.Fatalf("set %+v, %v; want %+v by the millisecond", first.Cycle, err, cycle)
+			}
+			if again, err := b.limits.SetCycle(b.ctx, h.account.ID, cycle, author); err != nil ||
+				again.Version != first.Version {
+				t.Errorf("setting %+v again gives version %d, %v; want %d as before", cycle, again.Version, err,
+					first.Version)
+			}
+		})
 	}
 }
 

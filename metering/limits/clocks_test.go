@@ -49,12 +49,14 @@ func TestClocks_HostsThatDifferAdmitRefuseAndRecordTheSame(t *testing.T) {
 		"slow": {hosts: []*bundle{slow}}, "fast": {hosts: []*bundle{fast}}, "in turn": {hosts: []*bundle{slow, fast}},
 	}
 	_, before, after := turning(midnight)
-	for _, r := range runs {
-		host := r.hosts[len(r.hosts)-1]
-		r.holder = b.holder(t, plan.Enterprise, 8*plan.Unit)
-		host.contract(t, r.holder, 3*plan.Unit, midnight)
-		r.expires, r.stays = host.grant(t, r.holder, 10*plan.Unit, midnight), host.grant(t, r.holder, 2*plan.Unit,
-			midnight.AddDate(0, 1, 0))
+	for name, r := range runs {
+		t.Run(name, func(t *testing.T) {
+			host := r.hosts[len(r.hosts)-1]
+			r.holder = b.holder(t, plan.Enterprise, 8*plan.Unit)
+			host.contract(t, r.holder, 3*plan.Unit, midnight)
+			r.expires, r.stays = host.grant(t, r.holder, 10*plan.Unit, midnight), host.grant(t, r.holder, 2*plan.Unit,
+				midnight.AddDate(0, 1, 0))
+		})
 	}
 	call := func(units ...plan.Units) {
 		for _, n := range units {
@@ -82,20 +84,22 @@ func TestClocks_HostsThatDifferAdmitRefuseAndRecordTheSame(t *testing.T) {
 		"plan_quota with 1000 left of 5000", "door_key_day with 4000 left of 8000", after + " second=1000",
 	}
 	for name, r := range runs {
-		if !slices.Equal(r.seen, want) {
-			t.Errorf("%s: hosts answered\n%q, want\n%q", name, r.seen, want)
-		}
-		for period, want := range map[string]usage{
-			before: {"ok plan": {2, 3000}, "ok " + r.expires.Source(): {1, 4000}, "door_key_day ": {requests: 1}},
-			after: {
-				"ok plan": {2, 3000}, "ok " + r.stays.Source(): {1, 2000}, "plan_quota ": {requests: 1},
-				"door_key_day ": {requests: 1},
-			},
-		} {
-			if got := b.usage(t, r.holder, period); fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%s: PostgreSQL has of period %s\n%v, want\n%v", name, period, got, want)
+		t.Run(name, func(t *testing.T) {
+			if !slices.Equal(r.seen, want) {
+				t.Errorf("hosts answered\n%q, want\n%q", r.seen, want)
 			}
-		}
+			for period, want := range map[string]usage{
+				before: {"ok plan": {2, 3000}, "ok " + r.expires.Source(): {1, 4000}, "door_key_day ": {requests: 1}},
+				after: {
+					"ok plan": {2, 3000}, "ok " + r.stays.Source(): {1, 2000}, "plan_quota ": {requests: 1},
+					"door_key_day ": {requests: 1},
+				},
+			} {
+				if got := b.usage(t, r.holder, period); fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Errorf("PostgreSQL has of period %s\n%v, want\n%v", period, got, want)
+				}
+			}
+		})
 	}
 }
 

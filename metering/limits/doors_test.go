@@ -489,21 +489,25 @@ func TestDoors_RefusedMoveChangesNothing(t *testing.T) {
 			lost, func(h *holder) error { return adopt(h, owner) }, fault.FieldRefused,
 		},
 	} {
-		before, err := b.store.LoadKey(b.ctx, c.h.key.ID)
-		must(err)
-		refusedWith(t, name, c.do(c.h), c.want)
-		after, err := b.store.LoadKey(b.ctx, c.h.key.ID)
-		must(err)
-		if after.Version != before.Version || after.Account != before.Account {
-			t.Errorf("%s changed the key from %+v to %+v", name, before, after)
-		}
+		t.Run(name, func(t *testing.T) {
+			before, err := b.store.LoadKey(b.ctx, c.h.key.ID)
+			must(err)
+			refusedWith(t, name, c.do(c.h), c.want)
+			after, err := b.store.LoadKey(b.ctx, c.h.key.ID)
+			must(err)
+			if after.Version != before.Version || after.Account != before.Account {
+				t.Errorf("%s changed the key from %+v to %+v", name, before, after)
+			}
+		})
 	}
 	for name, err := range map[string]error{
 		"bind": bind(unknown, 9), "adopt": adopt(unknown, owner), "adopt into nothing": adopt(plain, account.NewID()),
 	} {
-		if !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s what is not there: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s what is not there: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -630,20 +634,22 @@ func TestClaim_AgentsCapIsNeverWiderThanItsAccount(t *testing.T) {
 		"wider":                      {narrow, "20001", 0, true},
 		"no number":                  {narrow, "many", 0, true},
 	} {
-		var settings account.Settings
-		if c.wanted != "" {
-			number := json.Number(c.wanted)
-			settings.MonthlyCap = &number
-		}
-		claim, _ := b.claim(t, c.owner)
-		claimed, err := b.limits.ClaimAgent(b.ctx, claim, settings, author)
-		if c.refuse {
-			refusedWith(t, name, err, fault.FieldRefused)
-			continue
-		}
-		if err != nil || claimed.Agent.Key.MonthlyCap != c.want*plan.Unit {
-			t.Errorf("%s: %s, %v", name, claimed.Agent.Key.MonthlyCap, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			var settings account.Settings
+			if c.wanted != "" {
+				number := json.Number(c.wanted)
+				settings.MonthlyCap = &number
+			}
+			claim, _ := b.claim(t, c.owner)
+			claimed, err := b.limits.ClaimAgent(b.ctx, claim, settings, author)
+			if c.refuse {
+				refusedWith(t, name, err, fault.FieldRefused)
+				return
+			}
+			if err != nil || claimed.Agent.Key.MonthlyCap != c.want*plan.Unit {
+				t.Errorf("%s, %v", claimed.Agent.Key.MonthlyCap, err)
+			}
+		})
 	}
 	for name, id := range map[string]account.ID{"a door's": b.doorKey(t).account.ID} {
 		claim, _ := b.claim(t, id)

@@ -27,10 +27,12 @@ func TestWindow_AdmitsTenSecondsOfTheRateAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for key, want := range map[string]int64{plan.WalletBound: 50, plan.Builder: 300, plan.Free: 100} {
-		admitted, limit := b.drain(t, b.holder(t, key, account.Unlimited))
-		in := expect.In(t, "%s", key)
-		expect.Equal(in, limit, want)
-		expect.Between(in, admitted, want, 2*want)
+		t.Run(key, func(t *testing.T) {
+			admitted, limit := b.drain(t, b.holder(t, key, account.Unlimited))
+			in := expect.In(t, "%s", key)
+			expect.Equal(in, limit, want)
+			expect.Between(in, admitted, want, 2*want)
+		})
 	}
 }
 

@@ -155,12 +155,14 @@ func TestCluster_MovedShardIsFollowed(t *testing.T) {
 			return err
 		},
 	} {
-		next := (at + 1) % len(c.cluster.Nodes)
-		c.cluster.MoveSlot(t, tagOf(one), c.cluster.Nodes[at], c.cluster.Nodes[next], nil, nil)
-		at = next
-		if err := ask(); err != nil {
-			t.Errorf("%s after the shard moved: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			next := (at + 1) % len(c.cluster.Nodes)
+			c.cluster.MoveSlot(t, tagOf(one), c.cluster.Nodes[at], c.cluster.Nodes[next], nil, nil)
+			at = next
+			if err := ask(); err != nil {
+				t.Errorf("%s after the shard moved: %v", name, err)
+			}
+		})
 	}
 	if day := c.usedDay(t, one); day != 110 {
 		t.Errorf("the day stands at %d, want 110", day)

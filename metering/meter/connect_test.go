@@ -104,10 +104,12 @@ func TestTLS_BadCertificateFilesAreNamed(t *testing.T) {
 		"REDIS_TLS_CERT_FILE": {CertFile: good.CertFile, KeyFile: good.CAFile},
 		"REDIS_TLS_KEY_FILE":  {CertFile: good.CertFile, KeyFile: good.KeyFile + ".missing"},
 	} {
-		if _, err := meter.OpenTLS(t.Context(), "rediss://"+testkit.ClosedAddress(t), files); err == nil ||
-			!strings.Contains(err.Error(), variable) {
-			t.Errorf("%v, want an error that names %s", err, variable)
-		}
+		t.Run(variable, func(t *testing.T) {
+			if _, err := meter.OpenTLS(t.Context(), "rediss://"+testkit.ClosedAddress(t), files); err == nil ||
+				!strings.Contains(err.Error(), variable) {
+				t.Errorf("%v, want an error that names %s", err, variable)
+			}
+		})
 	}
 }
 

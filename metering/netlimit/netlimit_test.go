@@ -3,6 +3,7 @@ package netlimit_test
 import (
 	"context"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +22,12 @@ func TestNetworkOf_IsAnAddressOfIPv4OrA64OfIPv6(t *testing.T) {
 		"2001:db8:1:2:ffff::1%eth0": {"2001:db8:1:2::/64", "2001:db8:1::/48"},
 		"::1":                       {"::/64", "::/48"},
 	} {
-		network := netlimit.NetworkOf(netip.MustParseAddr(address))
-		if got := [2]string{network.String(), netlimit.AreaOf(network).String()}; got != want {
-			t.Errorf("the network and the area of %s are %s, want %s", address, got, want)
-		}
+		t.Run(address, func(t *testing.T) {
+			network := netlimit.NetworkOf(netip.MustParseAddr(address))
+			if got := [2]string{network.String(), netlimit.AreaOf(network).String()}; got != want {
+				t.Errorf("the network and the area of %s are %s, want %s", address, got, want)
+			}
+		})
 	}
 	if got := netlimit.NetworkOf(netip.Addr{}); got.IsValid() {
 		t.Errorf("the network of no address is %s", got)
@@ -85,20 +88,25 @@ func TestLimits_TellWhoseBoundRefused(t *testing.T) {
 	for at, want := range map[int]string{
 		0: "this network", 1: "the networks around yours", 2: "all networks together",
 	} {
-		s := &scripted{answer: netlimit.Counted{Refused: at, Wait: time.Minute, Layers: make([]netlimit.LayerCount, 3)}}
-		l := netlimit.New(s, netlimit.Defaults(), time.Now)
-		got, err := l.Take(t.Context(), netlimit.Wishes, netip.MustParsePrefix("2001:db8::/64"))
-		in := expect.In(t, "refused by layer %d", at)
-		require.NoError(in, err)
-		expect.False(in, got.OK(), got)
-		expect.Equal(in, got.Whose(), want)
-		expect.Equal(in, got.Limit, s.asked[at].Limit)
-		expect.Equal(in, got.Wait, time.Minute)
-		for i, level := range netlimit.Levels() {
-			if n := l.Refusals(netlimit.Wishes, level); (n == 1) != (i == at) {
-				t.Errorf("layer %d refused: %d are counted of %s", at, n, level)
+		t.Run(strconv.Itoa(at), func(t *testing.T) {
+			s := &scripted{answer: netlimit.Counted{
+				Refused: at, Wait: time.Minute,
+				Layers: make([]netlimit.LayerCount, 3),
+			}}
+			l := netlimit.New(s, netlimit.Defaults(), time.Now)
+			got, err := l.Take(t.Context(), netlimit.Wishes, netip.MustParsePrefix("2001:db8::/64"))
+			in := expect.In(t, "refused by layer %d", at)
+			require.NoError(in, err)
+			expect.False(in, got.OK(), got)
+			expect.Equal(in, got.Whose(), want)
+			expect.Equal(in, got.Limit, s.asked[at].Limit)
+			expect.Equal(in, got.Wait, time.Minute)
+			for i, level := range netlimit.Levels() {
+				if n := l.Refusals(netlimit.Wishes, level); (n == 1) != (i == at) {
+					t.Errorf("layer %d refused: %d are counted of %s", at, n, level)
+				}
 			}
-		}
+		})
 	}
 }
 

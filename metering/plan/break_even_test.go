@@ -63,17 +63,19 @@ func TestBreakEven_NextLaneBeginsAtTheUnitFromWhichItIsCheaper(t *testing.T) {
 		},
 		"no others": {"free", nil, 0, "", 0},
 	} {
-		next, at, ok := plan.NextLane(rungsOf(t, c.from)[0], rungsOf(t, c.others...), c.volume)
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, ok, c.at > 0)
-		expect.Equal(in, next.Key, c.next)
-		expect.Equal(in, at, c.at)
-		if !ok {
-			continue
-		}
-		was, covered := rungsOf(t, c.from)[0].Cost(at)
-		if is, _ := next.Cost(at); covered && is >= was {
-			t.Errorf("%s: there it costs %s instead of %s", name, is, was)
-		}
+		t.Run(name, func(t *testing.T) {
+			next, at, ok := plan.NextLane(rungsOf(t, c.from)[0], rungsOf(t, c.others...), c.volume)
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, ok, c.at > 0)
+			expect.Equal(in, next.Key, c.next)
+			expect.Equal(in, at, c.at)
+			if !ok {
+				return
+			}
+			was, covered := rungsOf(t, c.from)[0].Cost(at)
+			if is, _ := next.Cost(at); covered && is >= was {
+				t.Errorf("there it costs %s instead of %s", is, was)
+			}
+		})
 	}
 }

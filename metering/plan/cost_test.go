@@ -31,10 +31,12 @@ func TestCost_OfAVolumeIsItsPriceOnEachRung(t *testing.T) {
 		"the flat plan's soft ceiling":  {"builder", 20 * million, 12_00, false},
 		"beyond it, where it is slower": {"builder", 20*million + 1, 12_00, true},
 	} {
-		got, covered := all[c.rung].Cost(c.volume)
-		if got != c.want || covered == c.short {
-			t.Errorf("%s: %s, covered %t; want %s", name, got, covered, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, covered := all[c.rung].Cost(c.volume)
+			if got != c.want || covered == c.short {
+				t.Errorf("%s, covered %t; want %s", got, covered, c.want)
+			}
+		})
 	}
 }
 

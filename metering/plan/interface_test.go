@@ -85,9 +85,11 @@ func TestPerCallTiers_HaveTheFiguresOfTheInterface(t *testing.T) {
 		"unitsPerPayment": plan.UnitsPerPayment.String(), "maxUnitsPerSettlement": plan.MaxUnitsPerSettlement.String(),
 		"windowSeconds": fmt.Sprint(int(plan.SettlementWindow / time.Second)),
 	} {
-		if got != value[name] {
-			t.Errorf("%s is %s, want %s as in the table", name, got, value[name])
-		}
+		t.Run(name, func(t *testing.T) {
+			if got != value[name] {
+				t.Errorf("%s is %s, want %s as in the table", name, got, value[name])
+			}
+		})
 	}
 	if len(tiers) != len(plan.PerCallTiers()) {
 		t.Fatalf("%d tiers in the table, want %d", len(tiers), len(plan.PerCallTiers()))

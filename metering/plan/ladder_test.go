@@ -103,20 +103,22 @@ func TestMenu_ReproducesEveryFigureOfTheDocument(t *testing.T) {
 		t.Fatalf("%d tiers", len(tiers))
 	}
 	for i, w := range want {
-		got := tiers[i]
-		in := expect.In(t, "%s", w.tier)
-		expect.Equal(in, got.Tier, w.tier)
-		expect.Equal(in, got.PricePer1kUnits, w.price)
-		expect.Equal(in, got.CentsPerMillion().String(), w.usdPerMillion)
-		expect.Equal(in, got.NetAmountRequired(), w.net)
-		expect.Equal(in, got.MaxAmountRequired(), w.most)
-		// The price includes the tier's multiplier.
-		if got.PricePer1kUnits*1000 != tiers[1].PricePer1kUnits*plan.Atomic(w.tier.Multiplier()) {
-			t.Errorf("%s does not cost its multiplier", w.tier)
-		}
-		if units, capped := got.UnitsFor(got.NetAmountRequired()); units != plan.UnitsPerPayment || capped {
-			t.Errorf("%s: the net amount buys %s units", w.tier, units)
-		}
+		t.Run(string(w.tier), func(t *testing.T) {
+			got := tiers[i]
+			in := expect.In(t, "%s", w.tier)
+			expect.Equal(in, got.Tier, w.tier)
+			expect.Equal(in, got.PricePer1kUnits, w.price)
+			expect.Equal(in, got.CentsPerMillion().String(), w.usdPerMillion)
+			expect.Equal(in, got.NetAmountRequired(), w.net)
+			expect.Equal(in, got.MaxAmountRequired(), w.most)
+			// The price includes the tier's multiplier.
+			if got.PricePer1kUnits*1000 != tiers[1].PricePer1kUnits*plan.Atomic(w.tier.Multiplier()) {
+				t.Errorf("%s does not cost its multiplier", w.tier)
+			}
+			if units, capped := got.UnitsFor(got.NetAmountRequired()); units != plan.UnitsPerPayment || capped {
+				t.Errorf("%s: the net amount buys %s units", w.tier, units)
+			}
+		})
 	}
 	in := expect.In(t, "a constant of the menu differs from the document")
 	expect.Equal(in, plan.X402Version, 1)
@@ -134,15 +136,19 @@ func TestUnits_PrintAsJSONNumbers(t *testing.T) {
 		0: "0", 500: "0.5", 1000: "1", 1: "0.001", 10: "0.01", 1500: "1.5", 999: "0.999", 15_000_000_000: "15000000",
 		-500: "-0.5", -1000: "-1", -1: "-0.001", -1 << 63: "-9223372036854775.808", 1<<63 - 1: "9223372036854775.807",
 	} {
-		got, err := json.Marshal(u)
-		in := expect.In(t, "%d", int64(u))
-		require.NoError(in, err)
-		expect.Equal(in, string(got), want)
-		expect.Equal(in, u.String(), want)
+		t.Run(u.String(), func(t *testing.T) {
+			got, err := json.Marshal(u)
+			in := expect.In(t, "%d", int64(u))
+			require.NoError(in, err)
+			expect.Equal(in, string(got), want)
+			expect.Equal(in, u.String(), want)
+		})
 	}
 	for c, want := range map[plan.Cents]string{0: "0.00", 5: "0.05", 24917: "249.17", -1: "-0.01", -12345: "-123.45"} {
-		if c.String() != want {
-			t.Errorf("%d cents print as %s, want %s", int64(c), c, want)
-		}
+		t.Run(c.String(), func(t *testing.T) {
+			if c.String() != want {
+				t.Errorf("%d cents print as %s, want %s", int64(c), c, want)
+			}
+		})
 	}
 }

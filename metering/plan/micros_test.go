@@ -28,10 +28,12 @@ func TestMicros_UnitsCostTheirShareOfTheRung(t *testing.T) {
 		{"pack_l", 0, "0.0"},
 		{"pack_l", -Unit, "0.0"},
 	} {
-		text, err := rungs[c.rung].PriceOf(c.units).MarshalJSON()
-		if err != nil || string(text) != c.want {
-			t.Errorf("%s units of %s cost %s, want %s (%v)", c.units, c.rung, text, c.want, err)
-		}
+		t.Run(c.rung, func(t *testing.T) {
+			text, err := rungs[c.rung].PriceOf(c.units).MarshalJSON()
+			if err != nil || string(text) != c.want {
+				t.Errorf("%s units of %s cost %s, want %s (%v)", c.units, c.rung, text, c.want, err)
+			}
+		})
 	}
 	if text, _ := Micros(-1_500_000).MarshalJSON(); string(text) != "-1.5" { //nolint:errcheck // it cannot fail
 		t.Errorf("less than nothing is %s", text)

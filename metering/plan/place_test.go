@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chainaccess/gateway/metering/plan"
@@ -33,13 +34,15 @@ func TestTaxPlace_IsWhereTwoItemsOfEvidenceAgree(t *testing.T) {
 		{"FR", "DE", "IT"}:  {"FR", plan.TaxContradictory},
 		{"DEU", "GB", "CH"}: {"CH", plan.TaxContradictory},
 	} {
-		got := e.Place()
-		if got.Country != want.country || got.Standing != want.standing {
-			t.Errorf("%+v: %s, want %+v", e, got, want)
-		}
-		if got.Overruled() != (got.Declared != "" && got.Declared != got.Country) {
-			t.Errorf("%+v: overruled %t", e, got.Overruled())
-		}
+		t.Run(fmt.Sprint(e), func(t *testing.T) {
+			got := e.Place()
+			if got.Country != want.country || got.Standing != want.standing {
+				t.Errorf("%+v: %s, want %+v", e, got, want)
+			}
+			if got.Overruled() != (got.Declared != "" && got.Declared != got.Country) {
+				t.Errorf("%+v: overruled %t", e, got.Overruled())
+			}
+		})
 	}
 	if got := (plan.TaxEvidence{Declared: "US", Card: "de", Network: "DE"}).Place().String(); got !=
 		"DE: agreed (declared US, card DE, network DE)" {

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -71,25 +72,28 @@ func TestPlans_CarryTheFiguresOfTheInterface(t *testing.T) {
 			"0.00", "0.00", plan.Unlimited, plan.Unlimited, true,
 		},
 	} {
-		p, ok := plan.Lookup(want.key)
-		if !ok {
-			t.Errorf("no plan %s", want.key)
-			continue
-		}
-		in := expect.In(t, "%s", want.key)
-		expect.Equal(in, p.Included, want.included)
-		expect.Equal(in, p.Period, want.period)
-		expect.Equal(in, p.Rate, want.rate)
-		expect.Equal(in, p.Supply, want.supply)
-		expect.Equal(in, p.Data, want.data)
-		if p.MonthlyPrice.String() != want.monthly || p.YearlyPrice.String() != want.yearly {
-			t.Errorf("%s costs %s and %s, want %s and %s", want.key, p.MonthlyPrice, p.YearlyPrice, want.monthly,
-				want.yearly)
-		}
-		if p.DailyQuota() != want.daily || p.MonthlyQuota() != want.quota {
-			t.Errorf("%s has quotas %d and %d, want %d and %d", want.key, p.DailyQuota(), p.MonthlyQuota(), want.daily,
-				want.quota)
-		}
+		t.Run(want.key, func(t *testing.T) {
+			p, ok := plan.Lookup(want.key)
+			if !ok {
+				t.Errorf("no plan %s", want.key)
+				return
+			}
+			in := expect.In(t, "%s", want.key)
+			expect.Equal(in, p.Included, want.included)
+			expect.Equal(in, p.Period, want.period)
+			expect.Equal(in, p.Rate, want.rate)
+			expect.Equal(in, p.Supply, want.supply)
+			expect.Equal(in, p.Data, want.data)
+			if p.MonthlyPrice.String() != want.monthly || p.YearlyPrice.String() != want.yearly {
+				t.Errorf("%s costs %s and %s, want %s and %s", want.key, p.MonthlyPrice, p.YearlyPrice, want.monthly,
+					want.yearly)
+			}
+			if p.DailyQuota() != want.daily || p.MonthlyQuota() != want.quota {
+				t.Errorf("%s has quotas %d and %d, want %d and %d", want.key, p.DailyQuota(), p.MonthlyQuota(),
+					want.daily,
+					want.quota)
+			}
+		})
 	}
 	if n := len(plan.All()); n != 8 {
 		t.Errorf("%d plans, want 8", n)
@@ -123,17 +127,19 @@ func TestPacks_StayValidTwelveMonths(t *testing.T) {
 		{"m", "50.00", 7_000_000 * plan.Unit},
 		{"l", "200.00", 32_000_000 * plan.Unit},
 	} {
-		p, ok := plan.FindPack(want.size)
-		in := expect.In(t, "pack %s", want.size)
-		require.True(in, ok)
-		expect.Equal(in, p.Price.String(), want.price)
-		expect.Equal(in, p.Units, want.units)
-		expect.Equal(in, p.Supply, plan.Premium)
-		expect.Equal(in, p.Key, "pack_"+want.size)
-		granted := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
-		if got := p.Expires(granted); !got.Equal(granted.AddDate(1, 0, 0)) {
-			t.Errorf("pack %s expires %s", want.size, got)
-		}
+		t.Run(want.size, func(t *testing.T) {
+			p, ok := plan.FindPack(want.size)
+			in := expect.In(t, "pack %s", want.size)
+			require.True(in, ok)
+			expect.Equal(in, p.Price.String(), want.price)
+			expect.Equal(in, p.Units, want.units)
+			expect.Equal(in, p.Supply, plan.Premium)
+			expect.Equal(in, p.Key, "pack_"+want.size)
+			granted := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+			if got := p.Expires(granted); !got.Equal(granted.AddDate(1, 0, 0)) {
+				t.Errorf("pack %s expires %s", want.size, got)
+			}
+		})
 	}
 	if _, ok := plan.FindPack("xl"); ok {
 		t.Error("there is a pack xl")
@@ -159,9 +165,11 @@ func TestMonths_FallBackToTheLastDay(t *testing.T) {
 		{day(2026, 3, 31), -1, day(2026, 2, 28)},
 		{day(2026, 5, 5), 0, day(2026, 5, 5)},
 	} {
-		if got := plan.AddMonths(tc.from, tc.n); !got.Equal(tc.want) {
-			t.Errorf("%s plus %d months is %s, want %s", tc.from, tc.n, got, tc.want)
-		}
+		t.Run(strconv.Itoa(tc.n), func(t *testing.T) {
+			if got := plan.AddMonths(tc.from, tc.n); !got.Equal(tc.want) {
+				t.Errorf("%s plus %d months is %s, want %s", tc.from, tc.n, got, tc.want)
+			}
+		})
 	}
 }
 
@@ -174,11 +182,13 @@ func TestCalendarMonth_IsUTC(t *testing.T) {
 		{time.Date(2028, 2, 29, 12, 0, 0, 0, time.UTC), first(2028, 2), first(2028, 3)},
 		{time.Date(2026, 12, 31, 22, 0, 0, 0, time.FixedZone("west", -5*3600)), first(2027, 1), first(2027, 2)},
 	} {
-		start, end := plan.CalendarMonth(tc.at)
-		in := expect.In(t, "%s", tc.at)
-		expect.True(in, start.Equal(tc.start), start, tc.start)
-		expect.True(in, end.Equal(tc.end), end, tc.end)
-		expect.Equal(in, start.Location(), time.UTC)
+		t.Run(tc.at.String(), func(t *testing.T) {
+			start, end := plan.CalendarMonth(tc.at)
+			in := expect.In(t, "%s", tc.at)
+			expect.True(in, start.Equal(tc.start), start, tc.start)
+			expect.True(in, end.Equal(tc.end), end, tc.end)
+			expect.Equal(in, start.Location(), time.UTC)
+		})
 	}
 }
 
@@ -195,9 +205,11 @@ func TestFounding_EndsWithItsDayOrItsSeats(t *testing.T) {
 		taken int
 		open  bool
 	}{{last, 0, true}, {last, 99, true}, {last, 100, false}, {last.Add(time.Second), 0, false}} {
-		if o.Open(tc.at, tc.taken) != tc.open {
-			t.Errorf("at %s with %d seats taken: open is not %v", tc.at, tc.taken, tc.open)
-		}
+		t.Run(strconv.Itoa(tc.taken), func(t *testing.T) {
+			if o.Open(tc.at, tc.taken) != tc.open {
+				t.Errorf("at %s with %d seats taken: open is not %v", tc.at, tc.taken, tc.open)
+			}
+		})
 	}
 }
 
@@ -217,13 +229,15 @@ func TestCost_OfACallIsWeightTimesTier(t *testing.T) {
 		{"", 1, "1"},
 		{"cheap", 0, "0"},
 	} {
-		tier, ok := plan.ParseTier(tc.tier)
-		if !ok {
-			t.Fatalf("tier %q is refused", tc.tier)
-		}
-		if got := plan.Cost(tc.weight, tier).String(); got != tc.want {
-			t.Errorf("weight %d at %q costs %s, want %s", tc.weight, tc.tier, got, tc.want)
-		}
+		t.Run(tc.tier, func(t *testing.T) {
+			tier, ok := plan.ParseTier(tc.tier)
+			if !ok {
+				t.Fatalf("tier %q is refused", tc.tier)
+			}
+			if got := plan.Cost(tc.weight, tier).String(); got != tc.want {
+				t.Errorf("weight %d at %q costs %s, want %s", tc.weight, tc.tier, got, tc.want)
+			}
+		})
 	}
 	for _, unknown := range []string{"Cheap", "slow", " fast", "balanced\n", "cheap,fast"} {
 		if tier, ok := plan.ParseTier(unknown); ok {
@@ -247,9 +261,11 @@ func TestRateWindow_HasTenSecondsBurst(t *testing.T) {
 		plan.Free:        {Limit: 100, Per: 15 * time.Minute},
 		plan.Pro:         {Limit: 6000, Per: time.Minute},
 	} {
-		if got := plan.Must(key).Rate.Window(); got != want {
-			t.Errorf("%s: %+v, want %+v", key, got, want)
-		}
+		t.Run(key, func(t *testing.T) {
+			if got := plan.Must(key).Rate.Window(); got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
 	}
 	soft := plan.RateWindow{Limit: 100, Per: 10 * time.Second}
 	if got := plan.Must(plan.Builder).SoftRate.Window(); got != soft {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 )
@@ -13,9 +14,11 @@ func TestGrouped_SetsCommasBetweenThousandsOnly(t *testing.T) {
 		-1_000_001: "-1,000.001", -100 * Unit: "-100", 1_200_000*Unit + 250: "1,200,000.25",
 		math.MinInt64: "-9,223,372,036,854,775.808",
 	} {
-		if got := units.Grouped(); got != want {
-			t.Errorf("%d thousandths are %q, want %q", int64(units), got, want)
-		}
+		t.Run(units.String(), func(t *testing.T) {
+			if got := units.Grouped(); got != want {
+				t.Errorf("%d thousandths are %q, want %q", int64(units), got, want)
+			}
+		})
 	}
 }
 
@@ -45,8 +48,10 @@ func TestUSDC_AmountsHaveSixDecimals(t *testing.T) {
 		0: "0.000000", 1: "0.000001", 108_000: "0.108000", 1_000_000: "1.000000", -1_500_000: "-1.500000",
 		-1: "-0.000001", math.MaxInt64: "9223372036854.775807", math.MinInt64: "-9223372036854.775808",
 	} {
-		if got := amount.USDC(); got != want {
-			t.Errorf("%d is %s, want %s", int64(amount), got, want)
-		}
+		t.Run(fmt.Sprint(amount), func(t *testing.T) {
+			if got := amount.USDC(); got != want {
+				t.Errorf("%d is %s, want %s", int64(amount), got, want)
+			}
+		})
 	}
 }

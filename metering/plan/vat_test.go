@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -18,9 +19,11 @@ func TestVAT_FollowsThePayersLocation(t *testing.T) {
 		"QQ": true, "ÄÖ": true, "US": false, "GB": false, "CH": false, "NO": false, "UA": false, "JP": false,
 		"QA": false, "XK": false, "IS": false, "TR": false,
 	} {
-		if got := plan.VATApplies(country); got != want {
-			t.Errorf("VAT for %q is %v, want %v", country, got, want)
-		}
+		t.Run(country, func(t *testing.T) {
+			if got := plan.VATApplies(country); got != want {
+				t.Errorf("VAT for %q is %v, want %v", country, got, want)
+			}
+		})
 	}
 	members := "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE"
 	for i := 0; i < len(members); i += 3 {
@@ -50,10 +53,12 @@ func TestVAT_IsSplitExactly(t *testing.T) {
 		{0, true, 0},
 		{math.MaxInt64, false, math.MaxInt64},
 	} {
-		net, vat := plan.SplitVAT(tc.paid, tc.applies)
-		if net != tc.net || net+vat != tc.paid {
-			t.Errorf("%d (VAT %v) splits into %d and %d, want %d", tc.paid, tc.applies, net, vat, tc.net)
-		}
+		t.Run(fmt.Sprint(tc.paid), func(t *testing.T) {
+			net, vat := plan.SplitVAT(tc.paid, tc.applies)
+			if net != tc.net || net+vat != tc.paid {
+				t.Errorf("%d (VAT %v) splits into %d and %d, want %d", tc.paid, tc.applies, net, vat, tc.net)
+			}
+		})
 	}
 }
 
@@ -77,9 +82,11 @@ func TestUnits_BoughtAreRoundedDownAndCapped(t *testing.T) {
 		{1_800_009, 200_000 * plan.Unit, true},
 		{math.MaxInt64, 200_000 * plan.Unit, true},
 	} {
-		if units, capped := balanced.UnitsFor(tc.net); units != tc.units || capped != tc.capped {
-			t.Errorf("%d buys %s (capped %v), want %s (%v)", tc.net, units, capped, tc.units, tc.capped)
-		}
+		t.Run(fmt.Sprint(tc.net), func(t *testing.T) {
+			if units, capped := balanced.UnitsFor(tc.net); units != tc.units || capped != tc.capped {
+				t.Errorf("%d buys %s (capped %v), want %s (%v)", tc.net, units, capped, tc.units, tc.capped)
+			}
+		})
 	}
 }
 

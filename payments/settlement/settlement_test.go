@@ -2,6 +2,7 @@ package settlement_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -127,28 +128,31 @@ func (s *scene) unreadableOf(t *testing.T, what string, expected x402.PayerSum, 
 func TestSettlement_SmallNeedsOneUpstreamAndLargeTwo(t *testing.T) {
 	t.Parallel()
 	for amount, second := range map[uint64]int{small: 0, 1_000_000: 0, 1_000_001: 1, large: 1} {
-		s := open(t, 2)
-		s.pay(transfer(amount))
-		s.ledgers[0].Grow(110, 100)
-		s.ledgers[1].Grow(104, 99)
-		got, err := s.Read(t.Context(), paying, expecting)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := got.Finding(alice)
-		want := x402.Finding{
-			Paid: plan.Atomic(amount), Block: 100, BlockHash: f.BlockHash, Time: 1_790_000_000, Depth: 10, Final: true,
-		}
-		if second == 1 { // the head of the one that lags
-			want.Depth, want.Final = 4, false
-		}
-		in := expect.In(t, "%d", amount)
-		expect.Equal(in, got.Sight, x402.SightMined)
-		expect.Equal(in, f, want)
-		expect.False(in, f.BlockHash.IsZero())
-		if asked := s.servers[1].Count("eth_getTransactionReceipt"); asked != second {
-			t.Errorf("%d: the second upstream was asked %d times", amount, asked)
-		}
+		t.Run(fmt.Sprint(amount), func(t *testing.T) {
+			s := open(t, 2)
+			s.pay(transfer(amount))
+			s.ledgers[0].Grow(110, 100)
+			s.ledgers[1].Grow(104, 99)
+			got, err := s.Read(t.Context(), paying, expecting)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := got.Finding(alice)
+			want := x402.Finding{
+				Paid: plan.Atomic(amount), Block: 100, BlockHash: f.BlockHash, Time: 1_790_000_000, Depth: 10,
+				Final: true,
+			}
+			if second == 1 { // the head of the one that lags
+				want.Depth, want.Final = 4, false
+			}
+			in := expect.In(t, "%d", amount)
+			expect.Equal(in, got.Sight, x402.SightMined)
+			expect.Equal(in, f, want)
+			expect.False(in, f.BlockHash.IsZero())
+			if asked := s.servers[1].Count("eth_getTransactionReceipt"); asked != second {
+				t.Errorf("%d: the second upstream was asked %d times", amount, asked)
+			}
+		})
 	}
 }
 
@@ -179,12 +183,14 @@ func TestSettlement_InventedByOneUpstreamIsNeverGranted(t *testing.T) {
 			l.Put(paying.String(), tx)
 		},
 	} {
-		for liar := range 2 {
-			s := open(t, 2)
-			s.pay(transfer(large))
-			lie(s.ledgers[liar])
-			s.unreadable(t, name, settlement.StuckDisagree)
-		}
+		t.Run(name, func(t *testing.T) {
+			for liar := range 2 {
+				s := open(t, 2)
+				s.pay(transfer(large))
+				lie(s.ledgers[liar])
+				s.unreadable(t, name, settlement.StuckDisagree)
+			}
+		})
 	}
 }
 
@@ -204,10 +210,12 @@ func TestSettlement_IsNotTakenAwayByOneUpstream(t *testing.T) {
 			l.Put(paying.String(), tx)
 		},
 	} {
-		s := open(t, 2)
-		s.pay(transfer(small))
-		lie(s.ledgers[0])
-		s.unreadable(t, name, settlement.StuckDisagree)
+		t.Run(name, func(t *testing.T) {
+			s := open(t, 2)
+			s.pay(transfer(small))
+			lie(s.ledgers[0])
+			s.unreadable(t, name, settlement.StuckDisagree)
+		})
 	}
 	s := open(t, 2)
 	s.pay(transfer(small))
@@ -232,22 +240,24 @@ func TestSettlement_OneUpstreamTakesNothingAwayWhileAnotherIsConfigured(t *testi
 	for name, tx := range map[string]*testkit.LedgerTx{
 		"unknown": nil, "failed": &failed, "pays nothing": &other, "pays less": new(transfer(small - 1)),
 	} {
-		for _, upstreams := range []int{1, 2} {
-			s := open(t, upstreams)
-			if tx != nil {
-				s.ledgers[0].Put(paying.String(), *tx)
+		t.Run(name, func(t *testing.T) {
+			for _, upstreams := range []int{1, 2} {
+				s := open(t, upstreams)
+				if tx != nil {
+					s.ledgers[0].Put(paying.String(), *tx)
+				}
+				if upstreams == 2 {
+					s.lose("b")
+					s.unreadable(t, name, settlement.StuckAlone)
+					continue
+				}
+				got, err := s.Read(t.Context(), paying, expecting)
+				in := expect.In(t, "%s, the only one", name)
+				require.NoError(in, err)
+				expect.Less(in, got.Finding(alice).Paid, small)
+				expect.True(in, got.Alone)
 			}
-			if upstreams == 2 {
-				s.lose("b")
-				s.unreadable(t, name, settlement.StuckAlone)
-				continue
-			}
-			got, err := s.Read(t.Context(), paying, expecting)
-			in := expect.In(t, "%s, the only one", name)
-			require.NoError(in, err)
-			expect.Less(in, got.Finding(alice).Paid, small)
-			expect.True(in, got.Alone)
-		}
+		})
 	}
 	s := open(t, 2)
 	s.pay(transfer(small))
@@ -297,15 +307,17 @@ func TestSettlement_ReportsHowFarATransactionCame(t *testing.T) {
 			func(s *scene) { tx := transfer(small); tx.Logs[0].Removed = true; s.pay(tx) }, x402.SightMined,
 		},
 	} {
-		s := open(t, 2)
-		c.arrange(s)
-		got, err := s.Read(t.Context(), paying, expecting)
-		if err != nil || got.Sight != c.want {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-		if paid := got.Finding(alice).Paid; (paid > 0) != (name == "in a block") {
-			t.Errorf("%s: %d paid", name, paid)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := open(t, 2)
+			c.arrange(s)
+			got, err := s.Read(t.Context(), paying, expecting)
+			if err != nil || got.Sight != c.want {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if paid := got.Finding(alice).Paid; (paid > 0) != (name == "in a block") {
+				t.Errorf("%d paid", paid)
+			}
+		})
 	}
 }
 
@@ -352,10 +364,12 @@ func TestSettlement_ContradictoryAnswersAreNoReading(t *testing.T) {
 			l.Put(paying.String(), tx)
 		},
 	} {
-		s := open(t, 1)
-		s.pay(transfer(small))
-		arrange(s.servers[0], s.ledgers[0])
-		s.unreadable(t, name, settlement.StuckBroken)
+		t.Run(name, func(t *testing.T) {
+			s := open(t, 1)
+			s.pay(transfer(small))
+			arrange(s.servers[0], s.ledgers[0])
+			s.unreadable(t, name, settlement.StuckBroken)
+		})
 	}
 }
 
@@ -434,13 +448,15 @@ func TestSettlement_LargePaymentsOfContractWalletsNeedTwoUpstreams(t *testing.T)
 		"refused":                   {2, alice, large, [2]string{"0x02", "0x01"}, wallet.ErrSignatureMismatch},
 		"no contract":               {2, alice, small, [2]string{"0x00", "0x00"}, wallet.ErrSignatureMismatch},
 	} {
-		s := open(t, c.upstreams)
-		for i, u := range s.servers {
-			u.On("eth_call", testkit.Result(c.answers[i]))
-		}
-		if err := s.Proves(t.Context(), x402.PayerSum{Payer: c.payer, Paid: c.paid}, "a message",
-			signature); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := open(t, c.upstreams)
+			for i, u := range s.servers {
+				u.On("eth_call", testkit.Result(c.answers[i]))
+			}
+			if err := s.Proves(t.Context(), x402.PayerSum{Payer: c.payer, Paid: c.paid}, "a message",
+				signature); !errors.Is(err, c.want) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+		})
 	}
 }

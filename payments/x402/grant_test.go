@@ -88,12 +88,15 @@ func TestGrant_PaymentsOfTheMenuBuyWhatTheMenuSays(t *testing.T) {
 			Net: 833_333_333_333, VAT: 166_666_666_667, Units: 200_000 * plan.Unit, Capped: true,
 		}, true},
 	} {
-		tier, _ := plan.FindPerCallTier(row.tier)
-		row.want.Tier, row.want.Country, row.want.Paid = row.tier, row.country, row.paid
-		if d, enough := x402.Price(row.paid, tier, row.country); d != row.want || enough != row.enough {
-			t.Errorf("%d on %s from %q: %+v, %t; want %+v, %t", row.paid, row.tier, row.country, d, enough, row.want,
-				row.enough)
-		}
+		t.Run(string(row.tier), func(t *testing.T) {
+			tier, _ := plan.FindPerCallTier(row.tier)
+			row.want.Tier, row.want.Country, row.want.Paid = row.tier, row.country, row.paid
+			if d, enough := x402.Price(row.paid, tier, row.country); d != row.want || enough != row.enough {
+				t.Errorf("%d on %s from %q: %+v, %t; want %+v, %t", row.paid, row.tier, row.country, d, enough,
+					row.want,
+					row.enough)
+			}
+		})
 	}
 }
 

@@ -40,14 +40,16 @@ func TestJudge_AcceptsGoodPaymentsAndSaysWhatIsWrongWithOthers(t *testing.T) {
 		"failed":                       {SightFailed, found(0, 2), plan.Balanced, StageRefused, WhyFailed},
 		"unknown":                      {SightNone, Finding{}, plan.Balanced, StageRefused, WhyUnknown},
 	} {
-		v, err := terms.Judge(c.sight, c.found, c.tier, "US", noon)
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		expect.Equal(in, v.Stage, c.stage)
-		expect.Equal(in, v.Why, c.why)
-		if payable := c.stage == StagePayable; payable != (v.Deal.Units > 0) || payable == (v.Words != "") {
-			t.Errorf("%s: %d units, %q", name, v.Deal.Units, v.Words)
-		}
+		t.Run(name, func(t *testing.T) {
+			v, err := terms.Judge(c.sight, c.found, c.tier, "US", noon)
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.Equal(in, v.Stage, c.stage)
+			expect.Equal(in, v.Why, c.why)
+			if payable := c.stage == StagePayable; payable != (v.Deal.Units > 0) || payable == (v.Words != "") {
+				t.Errorf("%d units, %q", v.Deal.Units, v.Words)
+			}
+		})
 	}
 }
 
@@ -70,10 +72,12 @@ func TestJudge_SplitsTaxByCountryAndCapsUnits(t *testing.T) {
 			1_800_009, "US", Deal{plan.Balanced, "US", 1_800_009, 1_800_009, 0, plan.MaxUnitsPerSettlement, true},
 		},
 	} {
-		v, err := terms.Judge(SightMined, found(c.paid, 2), plan.Balanced, c.country, noon)
-		if err != nil || v.Deal != c.want {
-			t.Errorf("%s: %+v, %v; want %+v", name, v.Deal, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			v, err := terms.Judge(SightMined, found(c.paid, 2), plan.Balanced, c.country, noon)
+			if err != nil || v.Deal != c.want {
+				t.Errorf("%+v, %v; want %+v", v.Deal, err, c.want)
+			}
+		})
 	}
 }
 

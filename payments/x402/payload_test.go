@@ -148,11 +148,13 @@ func TestPayload_OfAnotherFormIsRefusedInWords(t *testing.T) {
 		{1, changed(t, one, `"nonce":"0x`, `"nonce":"0y`), "nonce takes"},
 		{1, changed(t, one, `"from":"0x`, `"from":"0y`), "form of version 1"},
 	} {
-		q := laneQuote(t, "", "")
-		_, wrong := q.ReadPayload(c.version, c.header)
-		in := expect.In(t, "version %d of %.60s", c.version, c.header)
-		expect.Contains(in, wrong, c.says)
-		expect.AtMost(in, len(wrong), 200)
+		t.Run(c.says, func(t *testing.T) {
+			q := laneQuote(t, "", "")
+			_, wrong := q.ReadPayload(c.version, c.header)
+			in := expect.In(t, "version %d of %.60s", c.version, c.header)
+			expect.Contains(in, wrong, c.says)
+			expect.AtMost(in, len(wrong), 200)
+		})
 	}
 }
 
@@ -169,16 +171,18 @@ func TestPayload_AuthorizationsThatDoNotPayAreRefused(t *testing.T) {
 		"more than an hour":   func(a *x402.Authorization) { a.ValidBefore = now.Unix() + 3601 },
 		"the wallet that pay": func(a *x402.Authorization) { a.From = a.To },
 	} {
-		q := laneQuote(t, "", "")
-		p, _ := q.ReadPayload(x402.Version1, fixture(t, "x402-fetch"))
-		p.ValidAfter, p.ValidBefore = now.Unix()+5, now.Unix()+10
-		spoil(&p.Authorization)
-		wrong := p.Check(q.Terms, p.Offer.Amount, now)
-		if says == "" {
-			expect.Equal(t, wrong, "")
-			continue
-		}
-		expect.Contains(t, wrong, says)
+		t.Run(says, func(t *testing.T) {
+			q := laneQuote(t, "", "")
+			p, _ := q.ReadPayload(x402.Version1, fixture(t, "x402-fetch"))
+			p.ValidAfter, p.ValidBefore = now.Unix()+5, now.Unix()+10
+			spoil(&p.Authorization)
+			wrong := p.Check(q.Terms, p.Offer.Amount, now)
+			if says == "" {
+				expect.Equal(t, wrong, "")
+				return
+			}
+			expect.Contains(t, wrong, says)
+		})
 	}
 }
 
@@ -193,14 +197,16 @@ func TestQuote_OffersTheRequestedTierFirstAndTaxesByCountry(t *testing.T) {
 		{plan.Balanced, "DE", []plan.Atomic{108_000, 54_000, 216_000}},
 		{plan.Fast, "US", []plan.Atomic{180_000, 45_000, 90_000}},
 	} {
-		q := laneQuote(t, c.asked, c.country)
-		for i, o := range q.Offers {
-			deal, enough := x402.Price(o.Amount, o.Tier, c.country)
-			in := expect.In(t, "%s in %q: offer %d", c.asked, c.country, i)
-			expect.Equal(in, o.Amount, c.want[i])
-			require.True(in, enough)
-			expect.Equal(in, deal.Units, plan.UnitsPerPayment)
-		}
+		t.Run(string(c.asked), func(t *testing.T) {
+			q := laneQuote(t, c.asked, c.country)
+			for i, o := range q.Offers {
+				deal, enough := x402.Price(o.Amount, o.Tier, c.country)
+				in := expect.In(t, "%s in %q: offer %d", c.asked, c.country, i)
+				expect.Equal(in, o.Amount, c.want[i])
+				require.True(in, enough)
+				expect.Equal(in, deal.Units, plan.UnitsPerPayment)
+			}
+		})
 	}
 }
 
@@ -221,15 +227,18 @@ func TestPayload_OfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
 		{plan.Fast, "54000", ""},
 		{plan.Fast, "216000", plan.Fast},
 	} {
-		q := laneQuote(t, c.asked, "")
-		p, wrong := q.ReadPayload(x402.Version1, changed(t, "x402-fetch", `"value":"54000"`, `"value":"`+c.paid+`"`))
-		in := expect.In(t, "asked for %q and paid %s", c.asked, c.paid)
-		expect.Equal(in, p.Offer.Tier.Tier, c.want)
-		if c.want == "" {
-			expect.Contains(in, wrong, "no offer's amount")
-			continue
-		}
-		expect.Equal(in, wrong, "")
+		t.Run(string(c.asked), func(t *testing.T) {
+			q := laneQuote(t, c.asked, "")
+			p, wrong := q.ReadPayload(x402.Version1,
+				changed(t, "x402-fetch", `"value":"54000"`, `"value":"`+c.paid+`"`))
+			in := expect.In(t, "asked for %q and paid %s", c.asked, c.paid)
+			expect.Equal(in, p.Offer.Tier.Tier, c.want)
+			if c.want == "" {
+				expect.Contains(in, wrong, "no offer's amount")
+				return
+			}
+			expect.Equal(in, wrong, "")
+		})
 	}
 }
 
@@ -251,21 +260,23 @@ func TestPayload_OfVersion2IsForWhatItAccepted(t *testing.T) {
 		{"", "US", "54000", "cheap", ""},
 		{"", "US", "45000", "cheap", plan.Cheap},
 	} {
-		q := laneQuote(t, c.asked, c.country)
-		document, err := base64.StdEncoding.DecodeString(changed(t, "x402-fetch-v2", `"amount":"54000"`,
-			`"amount":"`+c.amount+`"`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		document = []byte(strings.Replace(string(document), `"tier":"cheap"`, `"tier":"`+c.tier+`"`, 1))
-		p, wrong := q.ReadPayload(x402.Version2, base64.StdEncoding.EncodeToString(document))
-		in := expect.In(t, "accepted %s of %q in %q", c.amount, c.tier, c.country)
-		expect.Equal(in, p.Offer.Tier.Tier, c.want)
-		if c.want == "" {
-			expect.Contains(in, wrong, "no offer of now")
-			continue
-		}
-		expect.Equal(in, wrong, "")
+		t.Run(string(c.asked), func(t *testing.T) {
+			q := laneQuote(t, c.asked, c.country)
+			document, err := base64.StdEncoding.DecodeString(changed(t, "x402-fetch-v2", `"amount":"54000"`,
+				`"amount":"`+c.amount+`"`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			document = []byte(strings.Replace(string(document), `"tier":"cheap"`, `"tier":"`+c.tier+`"`, 1))
+			p, wrong := q.ReadPayload(x402.Version2, base64.StdEncoding.EncodeToString(document))
+			in := expect.In(t, "accepted %s of %q in %q", c.amount, c.tier, c.country)
+			expect.Equal(in, p.Offer.Tier.Tier, c.want)
+			if c.want == "" {
+				expect.Contains(in, wrong, "no offer of now")
+				return
+			}
+			expect.Equal(in, wrong, "")
+		})
 	}
 }
 

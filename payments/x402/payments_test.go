@@ -82,10 +82,12 @@ func TestPayments_AreTransfersOfTheAssetToTheSellerOnly(t *testing.T) {
 		"a payer that is no address":     {with(func(l *Log) { l.Topics[1][0] = 1 }), none},
 		"a recipient that is no address": {with(func(l *Log) { l.Topics[2][11] = 1 }), none},
 	} {
-		got, err := terms.Payments(c.logs)
-		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := terms.Payments(c.logs)
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%v, %v; want %v", got, err, c.want)
+			}
+		})
 	}
 }
 
@@ -99,9 +101,11 @@ func TestPayments_ImpossibleAmountsAreNone(t *testing.T) {
 		"a sum beyond 2^63-1":    {moved(alice, seller, math.MaxInt64), moved(alice, seller, 1)},
 		"behind one that may be": {moved(bob, seller, 1), huge},
 	} {
-		if got, err := terms.Payments(logs); !errors.Is(err, ErrAmount) || got != nil {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := terms.Payments(logs); !errors.Is(err, ErrAmount) || got != nil {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
 	}
 }
 
@@ -118,8 +122,10 @@ func TestPaidBy_IsOfThePayerAlone(t *testing.T) {
 	t.Parallel()
 	payments := []PayerSum{{alice, 3}, {bob, 4}}
 	for payer, want := range map[wallet.Address]plan.Atomic{alice: 3, bob: 4, seller: 0} {
-		if got := PaidBy(payments, payer); got != want {
-			t.Errorf("%s paid %d, want %d", payer, got, want)
-		}
+		t.Run(payer.String(), func(t *testing.T) {
+			if got := PaidBy(payments, payer); got != want {
+				t.Errorf("%s paid %d, want %d", payer, got, want)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -95,17 +96,19 @@ func TestMemory_ValuesThatAreTooLargeAreNotKept(t *testing.T) {
 		{1 << 20, 1 << 17, true},
 		{0, 10, false},
 	} {
-		c := open(t, func(o *cache.Options) { o.Bytes = row.bytes })
-		value := []byte(`"` + strings.Repeat("x", row.size-2) + `"`)
-		if got := c.Put(key(1), value, week); !bytes.Equal(got, value) || &got[0] == &value[0] {
-			t.Errorf("of %d bytes Put gave %d, or the very same", len(value), len(got))
-		}
-		if _, tier := c.Get(t.Context(), key(1)); (tier == cache.Memory) != row.kept {
-			t.Errorf("%d bytes of %d: tier %d, want kept %v", row.size, row.bytes, tier, row.kept)
-		}
-		if refused := c.Stats().Refused; (refused == 1) != (row.size > cache.MaxEntryBytes) {
-			t.Errorf("%d bytes: %d counted as refused", row.size, refused)
-		}
+		t.Run(fmt.Sprint(row.bytes), func(t *testing.T) {
+			c := open(t, func(o *cache.Options) { o.Bytes = row.bytes })
+			value := []byte(`"` + strings.Repeat("x", row.size-2) + `"`)
+			if got := c.Put(key(1), value, week); !bytes.Equal(got, value) || &got[0] == &value[0] {
+				t.Errorf("of %d bytes Put gave %d, or the very same", len(value), len(got))
+			}
+			if _, tier := c.Get(t.Context(), key(1)); (tier == cache.Memory) != row.kept {
+				t.Errorf("%d bytes of %d: tier %d, want kept %v", row.size, row.bytes, tier, row.kept)
+			}
+			if refused := c.Stats().Refused; (refused == 1) != (row.size > cache.MaxEntryBytes) {
+				t.Errorf("%d bytes: %d counted as refused", row.size, refused)
+			}
+		})
 	}
 }
 

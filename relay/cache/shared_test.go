@@ -96,21 +96,23 @@ func TestSecondTier_ForeignEntriesInRedisAreNotServed(t *testing.T) {
 	}
 	n := 10
 	for what, raw := range rows {
-		n++
-		k := key(n)
-		if strings.HasPrefix(what, "another key") {
-			k = key(1)
-		}
-		reader := open(t, with(server.URL))
-		if err := rdb.Set(t.Context(), redisKey(k), raw, time.Hour).Err(); err != nil {
-			t.Fatal(err)
-		}
-		if value, tier := reader.Get(t.Context(), k); tier != cache.Nowhere {
-			t.Errorf("%s: %q was served", what, value)
-		}
-		if s := reader.Stats(); s.Corrupt != 1 || s.Misses != 1 {
-			t.Errorf("%s: counted %+v", what, s)
-		}
+		t.Run(what, func(t *testing.T) {
+			n++
+			k := key(n)
+			if strings.HasPrefix(what, "another key") {
+				k = key(1)
+			}
+			reader := open(t, with(server.URL))
+			if err := rdb.Set(t.Context(), redisKey(k), raw, time.Hour).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if value, tier := reader.Get(t.Context(), k); tier != cache.Nowhere {
+				t.Errorf("%q was served", value)
+			}
+			if s := reader.Stats(); s.Corrupt != 1 || s.Misses != 1 {
+				t.Errorf("counted %+v", s)
+			}
+		})
 	}
 	// The same value under its own key: any changed byte makes it a miss, unchanged it is a hit.
 	for at := range len(sealed) {

@@ -163,14 +163,16 @@ func TestCatalog_ChainsCarryTheirIDs(t *testing.T) {
 		t.Fatalf("%d chains, want %d", len(all), len(want))
 	}
 	for i, w := range want {
-		c, ok := chain.Lookup(w.id)
-		in := expect.In(t, "%s", w.id)
-		require.True(in, ok)
-		expect.Equal(in, c, all[i])
-		expect.Equal(in, c.ChainID, w.chainID)
-		expect.Equal(in, c.Family, w.family)
-		expect.Greater(in, c.BlockTime, 0)
-		expect.NotEqual(in, c.Title, "")
+		t.Run(w.id, func(t *testing.T) {
+			c, ok := chain.Lookup(w.id)
+			in := expect.In(t, "%s", w.id)
+			require.True(in, ok)
+			expect.Equal(in, c, all[i])
+			expect.Equal(in, c.ChainID, w.chainID)
+			expect.Equal(in, c.Family, w.family)
+			expect.Greater(in, c.BlockTime, 0)
+			expect.NotEqual(in, c.Title, "")
+		})
 	}
 	for _, unknown := range []string{"", "ETH_MAINNET", "eth_mainnet ", "btc", "solana"} {
 		if _, ok := chain.Lookup(unknown); ok {
@@ -207,13 +209,15 @@ func TestCatalog_ServiceAnswersItsChainIDItself(t *testing.T) {
 		{private, "net_version", `"31337"`},
 		{c, "eth_blockNumber", ""},
 	} {
-		m, ok := tc.chain.Method([]byte(tc.method))
-		if !ok {
-			t.Fatalf("%s is not served", tc.method)
-		}
-		if got := tc.chain.LocalResult(m); !bytes.Equal(got, []byte(tc.want)) {
-			t.Errorf("%s on %d is %s, want %s", tc.method, tc.chain.ChainID, got, tc.want)
-		}
+		t.Run(tc.method, func(t *testing.T) {
+			m, ok := tc.chain.Method([]byte(tc.method))
+			if !ok {
+				t.Fatalf("%s is not served", tc.method)
+			}
+			if got := tc.chain.LocalResult(m); !bytes.Equal(got, []byte(tc.want)) {
+				t.Errorf("%s on %d is %s, want %s", tc.method, tc.chain.ChainID, got, tc.want)
+			}
+		})
 	}
 	if c.ChainID != 8453 {
 		t.Errorf("the override changed the shared chain to %d", c.ChainID)
@@ -234,20 +238,22 @@ func TestWeigh_CommonCallsDoNotAllocate(t *testing.T) { //nolint:paralleltest //
 		{"eth_feeHistory", `["0x14","latest",[10,50,90]]`},
 		{"eth_blockNumber", `[]`},
 	} {
-		name, params := append(name[:0], tc.method...), []byte(tc.params)
-		allocs := testing.AllocsPerRun(100, func() {
-			m, ok := c.Method(name)
-			if !ok {
-				t.Fatal("not served")
-			}
-			m.NeedsHead(params)
-			if _, refusal := m.Weigh(params, chain.Heads{Latest: 100, Safe: 90, Finalized: 80}); refusal != nil {
-				t.Fatal(refusal)
+		t.Run(tc.method, func(t *testing.T) {
+			name, params := append(name[:0], tc.method...), []byte(tc.params)
+			allocs := testing.AllocsPerRun(100, func() {
+				m, ok := c.Method(name)
+				if !ok {
+					t.Fatal("not served")
+				}
+				m.NeedsHead(params)
+				if _, refusal := m.Weigh(params, chain.Heads{Latest: 100, Safe: 90, Finalized: 80}); refusal != nil {
+					t.Fatal(refusal)
+				}
+			})
+			if allocs != 0 {
+				t.Errorf("%s allocates %v times", tc.method, allocs)
 			}
 		})
-		if allocs != 0 {
-			t.Errorf("%s allocates %v times", tc.method, allocs)
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -20,9 +21,11 @@ func TestDeep_BeginsSixtyFourBlocksBelowTheHead(t *testing.T) {
 		{math.MaxUint64, 70, false},
 		{math.MaxUint64, math.MaxUint64, false},
 	} {
-		if Deep(row.block, row.head) != row.want {
-			t.Errorf("block %d, head %d: want %v", row.block, row.head, row.want)
-		}
+		t.Run(fmt.Sprint(row.block), func(t *testing.T) {
+			if Deep(row.block, row.head) != row.want {
+				t.Errorf("block %d, head %d: want %v", row.block, row.head, row.want)
+			}
+		})
 	}
 }
 

@@ -63,9 +63,11 @@ func TestWeigh_SafeAndFinalizedGoByTheirDepth(t *testing.T) {
 		{"eth_getBalance", `["0xaa","finalized"]`, chain.Heads{Latest: chain.StateDepth, Finalized: 1}, 1},     // a young chain
 		{"eth_getBalance", `["0xaa","finalized"]`, chain.Heads{Latest: chain.StateDepth + 2, Finalized: 1}, 2}, // one more
 	} {
-		if got, refusal := weighed(t, tc.method, tc.params, tc.heads); got != tc.units || refusal != nil {
-			t.Errorf("%s %s at %+v weighs %d (%v), want %d", tc.method, tc.params, tc.heads, got, refusal, tc.units)
-		}
+		t.Run(tc.method, func(t *testing.T) {
+			if got, refusal := weighed(t, tc.method, tc.params, tc.heads); got != tc.units || refusal != nil {
+				t.Errorf("%s %s at %+v weighs %d (%v), want %d", tc.method, tc.params, tc.heads, got, refusal, tc.units)
+			}
+		})
 	}
 }
 
@@ -79,15 +81,17 @@ func TestWeigh_RangeOfTagsBeyondTheCapIsRefusedWithItsNumbers(t *testing.T) {
 		`[{"fromBlock":"earliest","toBlock":"safe"}]`:    {"0 to 9000 are more", "until 0x2328"},
 		`[{"fromBlock":"0x1000","toBlock":"finalized"}]`: {"4096 to 8000 are more", "until 0x1f40"},
 	} {
-		_, refusal := weighed(t, "eth_getLogs", params, heads)
-		if refusal == nil || refusal.Reason != fault.RangeTooLarge {
-			t.Errorf("%s is not refused: %v", params, refusal)
-			continue
-		}
-		for _, want := range numbers {
-			if !strings.Contains(refusal.Message, want) {
-				t.Errorf("%s: the refusal does not say %q: %s", params, want, refusal.Message)
+		t.Run(params, func(t *testing.T) {
+			_, refusal := weighed(t, "eth_getLogs", params, heads)
+			if refusal == nil || refusal.Reason != fault.RangeTooLarge {
+				t.Errorf("%s is not refused: %v", params, refusal)
+				return
 			}
-		}
+			for _, want := range numbers {
+				if !strings.Contains(refusal.Message, want) {
+					t.Errorf("the refusal does not say %q: %s", want, refusal.Message)
+				}
+			}
+		})
 	}
 }

@@ -33,10 +33,12 @@ func TestLogSpan_ResolvesTheEndsOfARange(t *testing.T) {
 		`[]`: {From: 1000, To: 1000, FromTag: true, ToTag: true, Divisible: true},
 		`[{"blockHash":null,"fromBlock":"0x1","toBlock":"0x1"}]`: {From: 1, To: 1, Divisible: true},
 	} {
-		got, ok := m.LogSpan([]byte(params), chain.Heads{Latest: 1000})
-		if !ok || got != want {
-			t.Errorf("%s spans %+v, %t, want %+v", params, got, ok, want)
-		}
+		t.Run(params, func(t *testing.T) {
+			got, ok := m.LogSpan([]byte(params), chain.Heads{Latest: 1000})
+			if !ok || got != want {
+				t.Errorf("%s spans %+v, %t, want %+v", params, got, ok, want)
+			}
+		})
 	}
 	for _, params := range []string{
 		`[{"blockHash":"0x12"}]`, `[{"fromBlock":"0x2","toBlock":"0x1"}]`, `[{"fromBlock":"0x2","fromBlock":"0x2"}]`,
@@ -65,14 +67,16 @@ func TestWithLogRange_ChangesNothingButTheRange(t *testing.T) {
 		``:       `[{"fromBlock":"0xa","toBlock":"0x13"}]`,
 		`[null]`: `[{"fromBlock":"0xa","toBlock":"0x13"}]`,
 	} {
-		if got := string(chain.WithLogRange([]byte(params), 10, 19)); got != want {
-			t.Errorf("%s became %s, want %s", params, got, want)
-		}
-		span, ok := logsMethod(t).LogSpan(chain.WithLogRange([]byte(params), 10, 19), chain.Heads{Latest: 5})
-		in := expect.In(t, "%s then spans", params)
-		require.True(in, ok)
-		expect.Equal(in, span.From, 10)
-		expect.Equal(in, span.To, 19)
-		expect.True(in, span.Divisible)
+		t.Run(params, func(t *testing.T) {
+			if got := string(chain.WithLogRange([]byte(params), 10, 19)); got != want {
+				t.Errorf("%s became %s, want %s", params, got, want)
+			}
+			span, ok := logsMethod(t).LogSpan(chain.WithLogRange([]byte(params), 10, 19), chain.Heads{Latest: 5})
+			in := expect.In(t, "%s then spans", params)
+			require.True(in, ok)
+			expect.Equal(in, span.From, 10)
+			expect.Equal(in, span.To, 19)
+			expect.True(in, span.Divisible)
+		})
 	}
 }

@@ -70,24 +70,26 @@ func TestRefusals_SayWhatToDoInstead(t *testing.T) {
 		{"eth_mainnet", "foo_bar", "data.docs"},
 		{"eth_mainnet", strings.Repeat("x", 1<<20), "data.contact"},
 	} {
-		c := lookup(t, tc.chain)
-		if _, served := c.Method([]byte(tc.method)); served {
-			t.Errorf("%s is served on %s", tc.method, tc.chain)
-		}
-		refusal := c.Refuse(tc.method, links)
-		in := expect.In(t, "%.40s", tc.method)
-		expect.Equal(in, refusal.Reason, fault.MethodNotServed)
-		expect.Equal(in, refusal.Code(), -32601)
-		expect.Equal(in, refusal.HTTP(), 404)
-		if !strings.Contains(refusal.Message, tc.advice) {
-			t.Errorf("%.40s on %s: message %q lacks %q", tc.method, tc.chain, refusal.Message, tc.advice)
-		}
-		if refusal.Data["contact"] != links.Contact || refusal.Data["docs"] != links.Docs {
-			t.Errorf("%.40s: data is %v", tc.method, refusal.Data)
-		}
-		if len(refusal.Message) > 1024 {
-			t.Errorf("%.40s: a message of %d bytes", tc.method, len(refusal.Message))
-		}
+		t.Run(tc.chain, func(t *testing.T) {
+			c := lookup(t, tc.chain)
+			if _, served := c.Method([]byte(tc.method)); served {
+				t.Errorf("%s is served on %s", tc.method, tc.chain)
+			}
+			refusal := c.Refuse(tc.method, links)
+			in := expect.In(t, "%.40s", tc.method)
+			expect.Equal(in, refusal.Reason, fault.MethodNotServed)
+			expect.Equal(in, refusal.Code(), -32601)
+			expect.Equal(in, refusal.HTTP(), 404)
+			if !strings.Contains(refusal.Message, tc.advice) {
+				t.Errorf("%.40s on %s: message %q lacks %q", tc.method, tc.chain, refusal.Message, tc.advice)
+			}
+			if refusal.Data["contact"] != links.Contact || refusal.Data["docs"] != links.Docs {
+				t.Errorf("%.40s: data is %v", tc.method, refusal.Data)
+			}
+			if len(refusal.Message) > 1024 {
+				t.Errorf("%.40s: a message of %d bytes", tc.method, len(refusal.Message))
+			}
+		})
 	}
 }
 

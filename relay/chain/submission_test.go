@@ -100,11 +100,13 @@ func TestSubmissionID_IsTheHashOfEveryKindOfTransaction(t *testing.T) {
 			continue
 		}
 		for name, data := range kinds {
-			tx, raw := signed(t, key, data)
-			field, value := c.SubmissionID([]byte(`["0x` + hex.EncodeToString(raw) + `"]`))
-			if field != "transaction_hash" || value != tx.Hash().Hex() {
-				t.Errorf("%s on %s: got %s %s, want the hash %s", name, c.ID, field, value, tx.Hash())
-			}
+			t.Run(name, func(t *testing.T) {
+				tx, raw := signed(t, key, data)
+				field, value := c.SubmissionID([]byte(`["0x` + hex.EncodeToString(raw) + `"]`))
+				if field != "transaction_hash" || value != tx.Hash().Hex() {
+					t.Errorf("%s on %s: got %s %s, want the hash %s", name, c.ID, field, value, tx.Hash())
+				}
+			})
 		}
 	}
 }
@@ -210,12 +212,14 @@ func TestSyncParams_SplitTheTransactionFromTheTime(t *testing.T) {
 		`{}`:                        {`[]`, 0},
 		``:                          {`[]`, 0},
 	} {
-		send, wait := chain.SyncParams([]byte(params))
-		if string(send) != want.send {
-			t.Errorf("%s: sends %s, want %s", params, send, want.send)
-		}
-		if wait != want.wait {
-			t.Errorf("%s: waits for %s, want %s", params, wait, want.wait)
-		}
+		t.Run(params, func(t *testing.T) {
+			send, wait := chain.SyncParams([]byte(params))
+			if string(send) != want.send {
+				t.Errorf("sends %s, want %s", send, want.send)
+			}
+			if wait != want.wait {
+				t.Errorf("waits for %s, want %s", wait, want.wait)
+			}
+		})
 	}
 }

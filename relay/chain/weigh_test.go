@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -121,7 +122,9 @@ func TestWeigh_LogRangesAreWeighedAndCapped(t *testing.T) {
 		{"filter cut off", `[{"fromBlock":"0x1","toBlock"`, 1, 0, false},
 		{"member cut off", `[{"fromBlock":"0x1" "toBlock":"0x9"}]`, 0, refused, false},
 	} {
-		tc.check(t, c, "eth_getLogs")
+		t.Run(tc.name, func(t *testing.T) {
+			tc.check(t, c, "eth_getLogs")
+		})
 	}
 }
 
@@ -177,7 +180,9 @@ func TestWeigh_FeeHistoryIsCappedInEveryForm(t *testing.T) {
 		{"array", `[["0x1"]]`, 0, refused, false},
 		{"boolean", `[true]`, 0, refused, false},
 	} {
-		tc.check(t, c, "eth_feeHistory")
+		t.Run(tc.name, func(t *testing.T) {
+			tc.check(t, c, "eth_feeHistory")
+		})
 	}
 }
 
@@ -230,8 +235,10 @@ func TestWeigh_StateReadsGoByDepth(t *testing.T) {
 			{"escaped member", `{"\u0062lockNumber":"0x1"}`, 2, 0, true},
 			{"empty object", `{}`, 1, 0, false},
 		} {
-			tc.params = strings.Replace(template, "BLOCK", tc.params, 1)
-			tc.check(t, c, method)
+			t.Run(tc.name, func(t *testing.T) {
+				tc.params = strings.Replace(template, "BLOCK", tc.params, 1)
+				tc.check(t, c, method)
+			})
 		}
 		weighCase{
 			name: "omitted block is latest", params: strings.Replace(template, ",BLOCK", "", 1),
@@ -261,9 +268,11 @@ func TestWeigh_StateReadsOfAYoungChainAreShallow(t *testing.T) {
 	t.Parallel()
 	m, _ := lookup(t, "eth_mainnet").Method([]byte("eth_getBalance"))
 	for h, want := range map[uint64]int{0: 1, 127: 1, 128: 1, 129: 2} {
-		if w, _ := m.Weigh([]byte(`["0xaa","0x0"]`), chain.Heads{Latest: h}); w.Units != want {
-			t.Errorf("block 0 at head %d weighs %d, want %d", h, w.Units, want)
-		}
+		t.Run(fmt.Sprint(h), func(t *testing.T) {
+			if w, _ := m.Weigh([]byte(`["0xaa","0x0"]`), chain.Heads{Latest: h}); w.Units != want {
+				t.Errorf("block 0 at head %d weighs %d, want %d", h, w.Units, want)
+			}
+		})
 	}
 }
 

@@ -21,11 +21,13 @@ func TestCanonical_IsOneFormForAllSpellings(t *testing.T) {
 		`[1.0,1e3]`:                {`[ 1.0 , 1e3 ]`},
 		`["DRpbCBMxVnDK7maPM5tG"]`: {`["DRpbCBMxVnDK7maPM5tG"]`},
 	} {
-		for _, spelling := range spellings {
-			if got, err := AppendCanonical([]byte("k"), []byte(spelling)); err != nil || string(got) != "k"+want {
-				t.Errorf("%s: %s, %v; want %s", spelling, got, err, want)
+		t.Run(want, func(t *testing.T) {
+			for _, spelling := range spellings {
+				if got, err := AppendCanonical([]byte("k"), []byte(spelling)); err != nil || string(got) != "k"+want {
+					t.Errorf("%s: %s, %v; want %s", spelling, got, err, want)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -44,9 +46,11 @@ func TestCanonical_AmbiguousInputHasNoForm(t *testing.T) {
 		strings.Repeat("[", MaxRequestDepth+1) + strings.Repeat("]", MaxRequestDepth+1):           ErrTooDeep,
 		strings.Repeat(`{"a":`, MaxRequestDepth+1) + "0" + strings.Repeat("}", MaxRequestDepth+1): ErrTooDeep,
 	} {
-		if got, err := AppendCanonical(nil, []byte(text)); !errors.Is(err, want) {
-			t.Errorf("%.40q: %q, %v; want %v", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, err := AppendCanonical(nil, []byte(text)); !errors.Is(err, want) {
+				t.Errorf("%.40q: %q, %v; want %v", text, got, err, want)
+			}
+		})
 	}
 }
 
@@ -89,9 +93,11 @@ func TestMembers_AreThoseOfTheObjectItself(t *testing.T) {
 		{`{`, 9, ``},
 		{`{"a":1,"b`, 9, `a=1`},
 	} {
-		if got := names(row.text, row.most); got != row.want {
-			t.Errorf("%s: %s, want %s", row.text, got, row.want)
-		}
+		t.Run(row.text, func(t *testing.T) {
+			if got := names(row.text, row.most); got != row.want {
+				t.Errorf("%s, want %s", got, row.want)
+			}
+		})
 	}
 }
 

@@ -125,13 +125,15 @@ func TestSplitResponse_ReadsResultsAndErrors(t *testing.T) {
 		{``, "", "", ErrTruncated},
 		{`{"id":1,"result":1}x`, "", "", ErrSyntax},
 	} {
-		r, err := SplitResponse([]byte(c.body))
-		in := expect.In(t, "%s", c.body)
-		expect.ErrorIs(in, err, c.want)
-		if c.want == nil {
-			expect.Equal(in, string(r.Result), c.result)
-			expect.Equal(in, string(r.Error), c.errObject)
-		}
+		t.Run(c.body, func(t *testing.T) {
+			r, err := SplitResponse([]byte(c.body))
+			in := expect.In(t, "%s", c.body)
+			expect.ErrorIs(in, err, c.want)
+			if c.want == nil {
+				expect.Equal(in, string(r.Result), c.result)
+				expect.Equal(in, string(r.Error), c.errObject)
+			}
+		})
 	}
 }
 

@@ -112,8 +112,10 @@ func TestNanos_AreShownInDollars(t *testing.T) {
 	for n, want := range map[Nanos]string{
 		0: "0.000000", 1: "0.000000", 500: "0.000001", 1_500_000_000: "1.500000", -2_000_000: "-0.002000",
 	} {
-		if got := n.String(); got != want {
-			t.Errorf("%d nanodollars are %s, want %s", int64(n), got, want)
-		}
+		t.Run(n.String(), func(t *testing.T) {
+			if got := n.String(); got != want {
+				t.Errorf("%d nanodollars are %s, want %s", int64(n), got, want)
+			}
+		})
 	}
 }

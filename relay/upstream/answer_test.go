@@ -171,17 +171,19 @@ func TestAnotherID_LeavesTheOutcomeOfASubmissionUnknown(t *testing.T) {
 		"an error": `{"id":1,"error":{"code":-32000,"message":"nonce too low"}}`,
 		"none":     `{"error":{"code":-32000,"message":"nonce too low"}}`,
 	} {
-		c, first, second := twoUpstreams(t)
-		first.Default(testkit.Raw(http.StatusOK, "application/json", body))
-		_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
-		in := expect.In(t, "%s", name)
-		require.NotNil(in, f)
-		expect.Equal(in, f.Reason, fault.OutcomeUnknown)
-		expect.Equal(in, first.Total(), 1)
-		expect.Equal(in, second.Total(), 0)
-		if c.endpoints[0].health.inARow != 1 {
-			t.Errorf("%s: the upstream was not blamed", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			c, first, second := twoUpstreams(t)
+			first.Default(testkit.Raw(http.StatusOK, "application/json", body))
+			_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+			in := expect.In(t, "%s", name)
+			require.NotNil(in, f)
+			expect.Equal(in, f.Reason, fault.OutcomeUnknown)
+			expect.Equal(in, first.Total(), 1)
+			expect.Equal(in, second.Total(), 0)
+			if c.endpoints[0].health.inARow != 1 {
+				t.Error("the upstream was not blamed")
+			}
+		})
 	}
 }
 

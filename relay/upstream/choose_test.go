@@ -245,9 +245,11 @@ func TestChoose_FastTakesTheLowestLatencyOfTheBestSupply(t *testing.T) {
 	for supply, want := range map[plan.Supply]string{
 		plan.Premium: "premium-2", plan.Wholesale: "wholesale-3", plan.Public: "public-0",
 	} {
-		if got := c.choice(supply, plan.Fast, 0); got != want {
-			t.Errorf("a %s caller on fast got %s, want %s", supply, got, want)
-		}
+		t.Run(string(supply), func(t *testing.T) {
+			if got := c.choice(supply, plan.Fast, 0); got != want {
+				t.Errorf("a %s caller on fast got %s, want %s", supply, got, want)
+			}
+		})
 	}
 	if got := c.choice(plan.Premium, plan.Fast, 1<<1|1<<2); got != "wholesale-3" {
 		t.Errorf("when the best supply is used up fast got %s, want the next", got)
@@ -357,9 +359,11 @@ func TestChoose_UpstreamOnTrialGetsOneCheapReadAtATime(t *testing.T) {
 		"a heavy read":     func(s *search) { s.r.Heavy = true },
 		"a second attempt": func(s *search) { s.tried = 1 << 5 },
 	} {
-		if to := take(change); to.Name != "public-1" || to.trial {
-			t.Errorf("%s went to %s", name, to.Name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if to := take(change); to.Name != "public-1" || to.trial {
+				t.Errorf("%s went to %s", name, to.Name)
+			}
+		})
 	}
 	trial := take(plain)
 	in := expect.In(t, "the first read went")

@@ -88,9 +88,11 @@ func TestExpectation_FollowsSupplyAndTier(t *testing.T) {
 		}},
 		{trace, plan.Premium, plan.Cheap, Expectation{Supply: plan.Premium, Latency: 4 * time.Millisecond, Usable: 1}},
 	} {
-		if got, ok := c.Expect(x.m, x.supply, x.tier); !ok || got != x.want {
-			t.Errorf("%s of %s on %s meets %+v, want %+v", x.m.Name, x.supply, x.tier, got, x.want)
-		}
+		t.Run(string(x.supply), func(t *testing.T) {
+			if got, ok := c.Expect(x.m, x.supply, x.tier); !ok || got != x.want {
+				t.Errorf("%s of %s on %s meets %+v, want %+v", x.m.Name, x.supply, x.tier, got, x.want)
+			}
+		})
 	}
 	if got, ok := c.Expect(trace, plan.Wholesale, plan.Fast); ok {
 		t.Errorf("a trace without anybody who traces meets %+v", got)
@@ -162,9 +164,11 @@ func TestStanding_TellsWhetherAChainHasACapabilityNow(t *testing.T) {
 func TestHead_IsReadStrictly(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]uint64{`"0x10"`: 16, `"0x0"`: 0, `17`: 17, `"0x7fffffffffffffff"`: 1<<63 - 1} {
-		if got, ok := parseHead([]byte(text)); !ok || got != want {
-			t.Errorf("%s reads as %d (%v)", text, got, ok)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, ok := parseHead([]byte(text)); !ok || got != want {
+				t.Errorf("%s reads as %d (%v)", text, got, ok)
+			}
+		})
 	}
 	for _, text := range []string{
 		`null`, `""`, `"0x"`, `"16"`, `-1`, `1.5`, `"0xzz"`, `{}`, `"0xffffffffffffffffff"`, `true`, ``,

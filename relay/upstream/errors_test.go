@@ -339,9 +339,11 @@ func TestVerdicts_SeparateAnotherTryBlameAndPassingOn(t *testing.T) {
 		rules.Broken:      {another: true, blame: blameFailure},
 		rules.Unreachable: {another: true, blame: blameFailure},
 	} {
-		want.meaning = m
-		if got := verdicts[m]; got != want {
-			t.Errorf("the verdict on %s is %+v, want %+v", m, got, want)
-		}
+		t.Run(m.String(), func(t *testing.T) {
+			want.meaning = m
+			if got := verdicts[m]; got != want {
+				t.Errorf("the verdict on %s is %+v, want %+v", m, got, want)
+			}
+		})
 	}
 }

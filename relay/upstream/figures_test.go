@@ -150,11 +150,13 @@ func TestFigures_OverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 		"up-3": {StateCordoned, "by operator@host at 2026-11-20T12:00:00Z: it lies", "probes"},
 		"up-4": {StateUnmeasured, "no probe of this address yet", ""},
 	} {
-		o := rows[name]
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, o.State, want.state)
-		expect.Equal(in, o.Detail, want.detail)
-		expect.Equal(in, o.Source, want.source)
+		t.Run(name, func(t *testing.T) {
+			o := rows[name]
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, o.State, want.state)
+			expect.Equal(in, o.Detail, want.detail)
+			expect.Equal(in, o.Source, want.source)
+		})
 	}
 	first, second := rows["up-0"], rows["up-1"]
 	expect.Equal(t, first.Calls, 100)
@@ -389,11 +391,13 @@ func TestTraffic_StateOfAChainFollowsFromProbesAndCalls(t *testing.T) {
 		"too few to tell of now": {func(*Posted) {}, []Slot{bad, few}, chain.Degraded, WhyCallsLost},
 		"too few to tell":        {func(*Posted) {}, []Slot{few, few}, chain.Up, ""},
 	} {
-		p := Posted{Known: true, Snapshot: healthy(c, noon)}
-		p.Snapshot.HeadAt = noon.Add(-20 * time.Second)
-		x.change(&p)
-		if state, why := p.State(x.slots); state != x.state || why != x.why {
-			t.Errorf("%s: %s, %q, want %s, %q", name, state, why, x.state, x.why)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := Posted{Known: true, Snapshot: healthy(c, noon)}
+			p.Snapshot.HeadAt = noon.Add(-20 * time.Second)
+			x.change(&p)
+			if state, why := p.State(x.slots); state != x.state || why != x.why {
+				t.Errorf("%s, %q, want %s, %q", state, why, x.state, x.why)
+			}
+		})
 	}
 }

@@ -97,12 +97,14 @@ func TestMetrics_AttemptsAreCountedByOutcome(t *testing.T) {
 		"eth_getCode":    testkit.Status(http.StatusUnauthorized),
 		"eth_gasPrice":   testkit.Status(http.StatusPaymentRequired),
 	} {
-		first.On(method, reply)
-		answer, f := c.Read(deadline(t, testTimeout), request(method))
-		if f != nil {
-			t.Fatalf("%s: %v", method, f)
-		}
-		answer.Release()
+		t.Run(method, func(t *testing.T) {
+			first.On(method, reply)
+			answer, f := c.Read(deadline(t, testTimeout), request(method))
+			if f != nil {
+				t.Fatal(f)
+			}
+			answer.Release()
+		})
 	}
 	first.On("eth_sendRawTransaction", testkit.Status(http.StatusBadGateway))
 	if _, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")); f == nil {
@@ -178,9 +180,11 @@ func TestMetrics_HedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
 		`attempts_total{outcome="answer",upstream="up-1"}`: "1",
 		`attempts_total{outcome="answer",upstream="up-0"}`: before, `hedges_total{result="unused",upstream="up-1"}`: "",
 	} {
-		if got[series] != want {
-			t.Errorf("%s is %q, want %q", series, got[series], want)
-		}
+		t.Run(series, func(t *testing.T) {
+			if got[series] != want {
+				t.Errorf("%s is %q, want %q", series, got[series], want)
+			}
+		})
 	}
 }
 

@@ -366,28 +366,30 @@ func TestReadLogs_APartThatFailsForGoodFailsTheCall(t *testing.T) {
 		"no logs": {testkit.Result("0x1"), fault.UpstreamFailed},
 		"filter":  {testkit.Error(-32701, "Please specify an address in your request"), fault.RangeTooLarge},
 	} {
-		n := newLogNode(t, 10)
-		n.spoil = func(from uint64, _ []string) testkit.Reply {
-			if partOf(from) == 2 {
-				return row.reply
+		t.Run(name, func(t *testing.T) {
+			n := newLogNode(t, 10)
+			n.spoil = func(from uint64, _ []string) testkit.Reply {
+				if partOf(from) == 2 {
+					return row.reply
+				}
+				return nil
 			}
-			return nil
-		}
-		c := logChain(t, func(list []config.Upstream) { list[0].MaxLogBlocks = 10 }, n)
-		r := getLogs(t, 1000)
-		memory := &counted{limit: 1 << 30}
-		r.Memory = memory
-		answer, f := c.Read(deadline(t, testTimeout), r)
-		in := expect.In(t, "%s", name)
-		require.NotNil(in, f)
-		expect.Nil(in, answer)
-		expect.Equal(in, f.Reason, row.want)
-		if memory.now() != 0 {
-			t.Errorf("%s: %d bytes are not given back", name, memory.now())
-		}
-		if n.asked.Load() > 50 {
-			t.Errorf("%s: the call went on for %d requests", name, n.asked.Load())
-		}
+			c := logChain(t, func(list []config.Upstream) { list[0].MaxLogBlocks = 10 }, n)
+			r := getLogs(t, 1000)
+			memory := &counted{limit: 1 << 30}
+			r.Memory = memory
+			answer, f := c.Read(deadline(t, testTimeout), r)
+			in := expect.In(t, "%s", name)
+			require.NotNil(in, f)
+			expect.Nil(in, answer)
+			expect.Equal(in, f.Reason, row.want)
+			if memory.now() != 0 {
+				t.Errorf("%d bytes are not given back", memory.now())
+			}
+			if n.asked.Load() > 50 {
+				t.Errorf("the call went on for %d requests", n.asked.Load())
+			}
+		})
 	}
 	n := newLogNode(t, 10)
 	n.spoil = func(uint64, []string) testkit.Reply { return testkit.Error(-32000, "invalid topic") }
@@ -550,18 +552,20 @@ func TestReadLogs_HugePartsAreBoundedInMemory(t *testing.T) {
 		"a split answer": {1 << 30, 1 << 30, fault.RangeTooLarge, "larger than the 67108864 bytes"},
 		"the memory":     {1 << 30, 16 << 20, fault.UpstreamFailed, "Retry in a second"},
 	} {
-		r := getLogs(t, 1000)
-		memory := &counted{limit: row.memory}
-		r.MaxAnswer, r.Memory = row.answer, memory
-		_, f := c.Read(deadline(t, testTimeout), r)
-		in := expect.In(t, "%s is too small", name)
-		require.NotNil(in, f)
-		expect.Equal(in, f.Reason, row.want)
-		expect.Contains(in, f.Message, row.mayFollow)
-		bound := int(min(row.answer, maxSplitBytes)) + logsAtOnce*(4<<20)
-		if memory.now() != 0 || memory.most > min(row.memory, bound) {
-			t.Errorf("%s: it held %d bytes, and %d afterwards", name, memory.most, memory.now())
-		}
+		t.Run(name, func(t *testing.T) {
+			r := getLogs(t, 1000)
+			memory := &counted{limit: row.memory}
+			r.MaxAnswer, r.Memory = row.answer, memory
+			_, f := c.Read(deadline(t, testTimeout), r)
+			in := expect.In(t, "%s is too small", name)
+			require.NotNil(in, f)
+			expect.Equal(in, f.Reason, row.want)
+			expect.Contains(in, f.Message, row.mayFollow)
+			bound := int(min(row.answer, maxSplitBytes)) + logsAtOnce*(4<<20)
+			if memory.now() != 0 || memory.most > min(row.memory, bound) {
+				t.Errorf("it held %d bytes, and %d afterwards", memory.most, memory.now())
+			}
+		})
 	}
 	r := getLogs(t, 100)
 	memory := &counted{limit: 64 << 20}

@@ -69,11 +69,13 @@ func TestReload_KeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
 	expect.False(t, after.Joined())
 	// The changed one is measured already and still cordoned; the new one must be probed first.
 	for name, want := range map[string]bool{"up-0": true, "up-1": true, "new": false} {
-		for _, e := range after.endpoints {
-			if state := e.state.Load(); e.Name == name && (state != nil && state.Usable) != want {
-				t.Errorf("%s is measured as %+v", name, state)
+		t.Run(name, func(t *testing.T) {
+			for _, e := range after.endpoints {
+				if state := e.state.Load(); e.Name == name && (state != nil && state.Usable) != want {
+					t.Errorf("%s is measured as %+v", name, state)
+				}
 			}
-		}
+		})
 	}
 	for tried := range uint64(1 << 3) {
 		if got := after.choice(plan.Public, plan.Balanced, tried); got != "up-0" && got != "none" {
@@ -268,10 +270,12 @@ func TestReload_VerdictHoldsForWhatWasMeasuredNotForTheName(t *testing.T) {
 		"another address":  {one("https://node.example/secret-two", 0), false},
 		"another chain id": {one("https://node.example/secret-one", 31337), false},
 	} {
-		c.chain.Apply(snapshot)
-		if ok := c.chain.choiceFor(request("eth_call"), 0) != "none"; ok != c.usable {
-			t.Errorf("%s: chosen is %v", name, ok)
-		}
+		t.Run(name, func(t *testing.T) {
+			c.chain.Apply(snapshot)
+			if ok := c.chain.choiceFor(request("eth_call"), 0) != "none"; ok != c.usable {
+				t.Errorf("chosen is %v", ok)
+			}
+		})
 	}
 	if measured.Fingerprint("nobody") != "" || len(measured.Fingerprint("a")) != 16 {
 		t.Error("a fingerprint is 16 digits, and none for an unknown name")

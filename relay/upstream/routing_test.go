@@ -226,19 +226,21 @@ func TestDeadline_AttemptGetsAMultipleOfTheUsualTimeWithinItsShare(t *testing.T)
 		"no deadline":             {known(time.Second), 1, 0, 4 * time.Second, true},
 		"no deadline, unmeasured": {&latency.Quantiles{}, 1, 0, 0, false},
 	} {
-		var by time.Time
-		if row.within > 0 {
-			by = noon.Add(row.within)
-		}
-		until, given := allow(noon, by, row.left, row.usual)
-		switch {
-		case row.want == 0:
-			if !until.IsZero() || given != 0 {
-				t.Errorf("%s: until %s", name, until)
+		t.Run(name, func(t *testing.T) {
+			var by time.Time
+			if row.within > 0 {
+				by = noon.Add(row.within)
 			}
-		case until.Sub(noon) != row.want || (given == row.want) != row.given || (given == 0) == row.given:
-			t.Errorf("%s: given %s (%s), want %s", name, until.Sub(noon), given, row.want)
-		}
+			until, given := allow(noon, by, row.left, row.usual)
+			switch {
+			case row.want == 0:
+				if !until.IsZero() || given != 0 {
+					t.Errorf("until %s", until)
+				}
+			case until.Sub(noon) != row.want || (given == row.want) != row.given || (given == 0) == row.given:
+				t.Errorf("given %s (%s), want %s", until.Sub(noon), given, row.want)
+			}
+		})
 	}
 }
 

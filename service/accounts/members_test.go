@@ -3,6 +3,7 @@ package accounts_test
 import (
 	"encoding/json"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -94,10 +95,12 @@ func TestSession_WithoutOneNothingIsShown(t *testing.T) {
 			"a key":             holder,
 			"a key as a cookie": servicetest.Browser(key.PlaintextToken),
 		} {
-			if got := o.Refuses(t, op, caller, map[string]any{}, fault.KeyInvalid); !strings.Contains(got.Message,
-				"/sign-in") {
-				t.Errorf("%s: %s is told %q", op.Meta().Name, name, got.Message)
-			}
+			t.Run(name, func(t *testing.T) {
+				if got := o.Refuses(t, op, caller, map[string]any{}, fault.KeyInvalid); !strings.Contains(got.Message,
+					"/sign-in") {
+					t.Errorf("%s: %s is told %q", op.Meta().Name, name, got.Message)
+				}
+			})
 		}
 	}
 }
@@ -174,7 +177,7 @@ func TestAccount_SuspendedOneMayOnlyBeViewedAndLeft(t *testing.T) {
 	if now := o.WhoIs(t, ann); now.Status != account.Suspended || now.SuspendedFor != by.Reason {
 		t.Errorf("signing in shows %+v", now)
 	}
-	for _, change := range []struct {
+	for i, change := range []struct {
 		op   operation.Definition
 		args map[string]any
 	}{
@@ -187,10 +190,12 @@ func TestAccount_SuspendedOneMayOnlyBeViewedAndLeft(t *testing.T) {
 		{o.ConfigureServices, map[string]any{"enabled": []any{"rpc"}}},
 		{o.ConfigureKey, map[string]any{"id": made.ID, "monthly_request_cap": float64(5)}},
 	} {
-		if got := o.Refuses(t, change.op, servicetest.Browser(ann), change.args,
-			fault.AccountSuspended); got.Data["suspended_for"] != by.Reason {
-			t.Errorf("%s is refused with %v", change.op.Meta().Name, got.Data)
-		}
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			if got := o.Refuses(t, change.op, servicetest.Browser(ann), change.args,
+				fault.AccountSuspended); got.Data["suspended_for"] != by.Reason {
+				t.Errorf("%s is refused with %v", change.op.Meta().Name, got.Data)
+			}
+		})
 	}
 	for _, look := range []operation.Definition{
 		o.ListMembers, o.ListSessions, o.ListAccounts, o.ListKeys,
@@ -202,15 +207,17 @@ func TestAccount_SuspendedOneMayOnlyBeViewedAndLeft(t *testing.T) {
 			t.Errorf("%s gives %v", look.Meta().Name, refusal)
 		}
 	}
-	for _, look := range []struct {
+	for i, look := range []struct {
 		op   operation.Definition
 		args map[string]any
 	}{{o.UpdateAccount, nil}, {o.ConfigureServices, nil}, {o.ConfigureKey, map[string]any{"id": made.ID}}} {
-		if _, refusal := look.op.Serve(o.Ctx, servicetest.Browser(ann), func() (map[string]any, *fault.Error) {
-			return look.args, nil
-		}); refusal != nil {
-			t.Errorf("asking for no change, %s gives %v", look.op.Meta().Name, refusal)
-		}
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			if _, refusal := look.op.Serve(o.Ctx, servicetest.Browser(ann), func() (map[string]any, *fault.Error) {
+				return look.args, nil
+			}); refusal != nil {
+				t.Errorf("asking for no change, %s gives %v", look.op.Meta().Name, refusal)
+			}
+		})
 	}
 	elsewhere := o.WhoIs(t, own).AccountID
 	if _, refusal := o.SwitchAccount.Invoke(o.Ctx, servicetest.Browser(bob), accounts.SwitchAccountInput{

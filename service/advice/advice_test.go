@@ -120,24 +120,26 @@ func TestQuote_FollowsCatalogAndLadder(t *testing.T) {
 			"no upstream for base_mainnet", nil,
 		},
 	} {
-		q, refusal := servicetest.Serve(o, o.GetQuote, servicetest.Neighbour(i), c.args)
-		if refusal != nil {
-			t.Errorf("%v: %v", c.args, refusal)
-			continue
-		}
-		class, _ := q["weight_class"].(string) //nolint:errcheck // absent is empty
-		note, _ := q["note"].(string)          //nolint:errcheck // absent is empty
-		expect.Equal[any](t, q["offered"], c.offered)
-		expect.Equal(t, q["units"], c.units)
-		expect.Equal(t, q["units_when_heavy"], c.heavy)
-		expect.Equal(t, class, c.class)
-		expect.Equal(t, q["suggestion"], c.near)
-		expect.Contains(t, note, c.note)
-		expect.Equal(t, q["method"], c.args["method"])
-		expect.Equal[any](t, q["units_of_a_cache_hit"], 0.0)
-		if _, asks := q["contact"]; asks == c.offered {
-			t.Errorf("%v is quoted with the contact %v", c.args, q["contact"])
-		}
+		t.Run(c.class, func(t *testing.T) {
+			q, refusal := servicetest.Serve(o, o.GetQuote, servicetest.Neighbour(i), c.args)
+			if refusal != nil {
+				t.Errorf("%v: %v", c.args, refusal)
+				return
+			}
+			class, _ := q["weight_class"].(string) //nolint:errcheck // absent is empty
+			note, _ := q["note"].(string)          //nolint:errcheck // absent is empty
+			expect.Equal[any](t, q["offered"], c.offered)
+			expect.Equal(t, q["units"], c.units)
+			expect.Equal(t, q["units_when_heavy"], c.heavy)
+			expect.Equal(t, class, c.class)
+			expect.Equal(t, q["suggestion"], c.near)
+			expect.Contains(t, note, c.note)
+			expect.Equal(t, q["method"], c.args["method"])
+			expect.Equal[any](t, q["units_of_a_cache_hit"], 0.0)
+			if _, asks := q["contact"]; asks == c.offered {
+				t.Errorf("%v is quoted with the contact %v", c.args, q["contact"])
+			}
+		})
 	}
 	for i, args := range []map[string]any{
 		{"chain": "eth_mainnet"},
@@ -261,33 +263,35 @@ func TestExplainCode_IsAnsweredBySource(t *testing.T) {
 		{"99999999999999999999", false, "", "", nil, 0, "", "No reason"},
 		{"no_such_reason", false, "", "", nil, 0, "", "No reason"},
 	} {
-		e, refusal := servicetest.Serve(o, o.ExplainError, servicetest.Neighbour(i), map[string]any{"code": c.code})
-		if refusal != nil {
-			t.Errorf("%v: %v", c.code, refusal)
-			continue
-		}
-		var families []string
-		nodes, _ := e["chain_meanings"].([]any) //nolint:errcheck // checked below
-		for _, n := range nodes {
-			family, _ := n.(map[string]any) //nolint:errcheck // checked below
-			families = append(families, fmt.Sprint(family["family"]))
-		}
-		reasons, _ := e["reasons"].([]any)    //nolint:errcheck // checked below
-		hint, _ := e["hint"].(string)         //nolint:errcheck // absent is empty
-		origin, _ := e["origin"].(string)     //nolint:errcheck // absent is empty
-		title, _ := e["title"].(string)       //nolint:errcheck // absent is empty
-		_, hasDoorway := e["doorway"]         // null or a path, always there
-		steps, hasSteps := e["steps"].([]any) // never null
-		expect.Equal[any](t, e["known"], c.known)
-		expect.Equal(t, origin, c.origin)
-		expect.Equal(t, title, c.title)
-		expect.Equal(t, e["http"], c.http)
-		expect.Len(t, reasons, c.reasons)
-		expect.Equal(t, strings.Join(families, " "), c.nodes)
-		expect.Contains(t, hint, c.hint)
-		expect.True(t, hasDoorway)
-		require.True(t, hasSteps)
-		expect.Equal(t, c.known, len(steps) > 0)
+		t.Run(c.title, func(t *testing.T) {
+			e, refusal := servicetest.Serve(o, o.ExplainError, servicetest.Neighbour(i), map[string]any{"code": c.code})
+			if refusal != nil {
+				t.Errorf("%v: %v", c.code, refusal)
+				return
+			}
+			var families []string
+			nodes, _ := e["chain_meanings"].([]any) //nolint:errcheck // checked below
+			for _, n := range nodes {
+				family, _ := n.(map[string]any) //nolint:errcheck // checked below
+				families = append(families, fmt.Sprint(family["family"]))
+			}
+			reasons, _ := e["reasons"].([]any)    //nolint:errcheck // checked below
+			hint, _ := e["hint"].(string)         //nolint:errcheck // absent is empty
+			origin, _ := e["origin"].(string)     //nolint:errcheck // absent is empty
+			title, _ := e["title"].(string)       //nolint:errcheck // absent is empty
+			_, hasDoorway := e["doorway"]         // null or a path, always there
+			steps, hasSteps := e["steps"].([]any) // never null
+			expect.Equal[any](t, e["known"], c.known)
+			expect.Equal(t, origin, c.origin)
+			expect.Equal(t, title, c.title)
+			expect.Equal(t, e["http"], c.http)
+			expect.Len(t, reasons, c.reasons)
+			expect.Equal(t, strings.Join(families, " "), c.nodes)
+			expect.Contains(t, hint, c.hint)
+			expect.True(t, hasDoorway)
+			require.True(t, hasSteps)
+			expect.Equal(t, c.known, len(steps) > 0)
+		})
 	}
 	for i, wrong := range []any{
 		nil, "", 1.5, 1e300, "\x00", "\xff", strings.Repeat("x", 61), "-32005; DROP", true,

@@ -47,9 +47,11 @@ func TestInsights_AreThoseOfTheTools(t *testing.T) {
 		"recommendation": {in.Recommendation, can.Recommendation}, "break-even": {in.BreakEven, can.BreakEven},
 		"volume": {in.Volume, can.Volume}, "advice": {in.Advice, can.Advice},
 	} {
-		if got, want := servicetest.TextOf(t, pair[0]), servicetest.TextOf(t, pair[1]); got != want {
-			t.Errorf("%s is\n%s, to tools\n%s", what, got, want)
-		}
+		t.Run(what, func(t *testing.T) {
+			if got, want := servicetest.TextOf(t, pair[0]), servicetest.TextOf(t, pair[1]); got != want {
+				t.Errorf("%s is\n%s, to tools\n%s", what, got, want)
+			}
+		})
 	}
 	if in.Cache.Saved != 1_000*plan.Unit || in.Volume != 4_000*plan.Unit {
 		t.Errorf("the cache saved %s of %s", in.Cache.Saved, in.Volume)

@@ -61,30 +61,32 @@ func TestMigrate_MapsAConfigurationAndReturnsNothingSecret(t *testing.T) {
 			[]string{"getMultipleAccounts", "new Connection('" + here + "solana_mainnet'"},
 		},
 	} {
-		config, err := os.ReadFile(filepath.Join("..", "..", "toolbox", "provider", "testdata", c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := servicetest.Must[advice.Migration](t)(o.Migrate.Invoke(o.Ctx, servicetest.Neighbour(i),
-			advice.MigrateInput{
-				Config: string(config),
-			}))
-		raw, err := json.Marshal(m)
-		text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(raw))
-		in := expect.In(t, "%s", c.file)
-		require.NoError(in, err)
-		expect.Equal(in, m.Ready, c.ready)
-		expect.Contains(in, m.Summary, c.summary)
-		for _, part := range c.has {
-			if !strings.Contains(text, part) {
-				t.Errorf("%s: the answer lacks %q: %s", c.file, part, text)
+		t.Run(c.file, func(t *testing.T) {
+			config, err := os.ReadFile(filepath.Join("..", "..", "toolbox", "provider", "testdata", c.file))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		for _, hidden := range []string{"0SECRET", "deadbeef", "abandon", "cool-name", "174,47", "secret-name"} {
-			if strings.Contains(text, hidden) {
-				t.Errorf("%s: %q is in %s", c.file, hidden, text)
+			m := servicetest.Must[advice.Migration](t)(o.Migrate.Invoke(o.Ctx, servicetest.Neighbour(i),
+				advice.MigrateInput{
+					Config: string(config),
+				}))
+			raw, err := json.Marshal(m)
+			text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(raw))
+			in := expect.In(t, "%s", c.file)
+			require.NoError(in, err)
+			expect.Equal(in, m.Ready, c.ready)
+			expect.Contains(in, m.Summary, c.summary)
+			for _, part := range c.has {
+				if !strings.Contains(text, part) {
+					t.Errorf("the answer lacks %q: %s", part, text)
+				}
 			}
-		}
+			for _, hidden := range []string{"0SECRET", "deadbeef", "abandon", "cool-name", "174,47", "secret-name"} {
+				if strings.Contains(text, hidden) {
+					t.Errorf("%q is in %s", hidden, text)
+				}
+			}
+		})
 	}
 	socket := servicetest.Must[advice.Migration](t)(o.Migrate.Invoke(o.Ctx, servicetest.Neighbour(20),
 		advice.MigrateInput{
@@ -145,14 +147,16 @@ func TestMigrate_IsReadyOnlyWhenAllIsUnderstood(t *testing.T) {
 		{"import { createPublicClient } from 'viem'", false, "fetchOptions"},
 		{"new AlchemyProvider('sepolia', KEY)", false, "This network is not served"},
 	} {
-		m := servicetest.Must[advice.Migration](t)(o.Migrate.Invoke(o.Ctx, servicetest.Neighbour(i),
-			advice.MigrateInput{Config: c.config}))
-		text, err := json.Marshal(m)
-		in := expect.In(t, "%s", c.config)
-		require.NoError(in, err)
-		expect.Equal(in, m.Ready, c.ready)
-		expect.Contains(in, string(text), c.has)
-		expect.NotContains(in, string(text), "SuperSecret")
+		t.Run(c.has, func(t *testing.T) {
+			m := servicetest.Must[advice.Migration](t)(o.Migrate.Invoke(o.Ctx, servicetest.Neighbour(i),
+				advice.MigrateInput{Config: c.config}))
+			text, err := json.Marshal(m)
+			in := expect.In(t, "%s", c.config)
+			require.NoError(in, err)
+			expect.Equal(in, m.Ready, c.ready)
+			expect.Contains(in, string(text), c.has)
+			expect.NotContains(in, string(text), "SuperSecret")
+		})
 	}
 }
 

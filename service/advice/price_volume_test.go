@@ -26,25 +26,27 @@ func TestPriceVolume_AnswersAnybody(t *testing.T) {
 		{60_000_000, "scale_yearly"},
 		{1_000_000_000_000, "growth_yearly"},
 	} {
-		l := servicetest.Must[billing.PriceLadder](t)(o.PriceVolume.Invoke(o.Ctx, servicetest.Neighbour(i),
-			advice.PriceVolumeInput{Units: c.units}))
-		in := expect.In(t, "%d units are priced", c.units)
-		require.Len(in, l.Rungs, len(plan.Ladder()))
-		require.Equal(in, l.Volume, plan.Units(c.units)*plan.Unit)
-		require.Equal(in, l.Current, "")
-		if l.Cheapest != c.cheapest {
-			t.Errorf("at %d units %s is the cheapest, want %s", c.units, l.Cheapest, c.cheapest)
-		}
-		for j, r := range plan.Ladder() {
-			cost, covered := r.Cost(l.Volume)
-			got := &l.Rungs[j]
-			in := expect.In(t, "%s at %d", r.Key, c.units)
-			expect.Equal(in, got.Key, r.Key)
-			expect.Equal(in, plan.Cents(got.AtVolume), cost)
-			expect.Equal(in, got.Covered, covered)
-			expect.False(in, got.Current)
-			expect.Equal(in, got.Cheapest, got.Key == l.Cheapest)
-		}
+		t.Run(c.cheapest, func(t *testing.T) {
+			l := servicetest.Must[billing.PriceLadder](t)(o.PriceVolume.Invoke(o.Ctx, servicetest.Neighbour(i),
+				advice.PriceVolumeInput{Units: c.units}))
+			in := expect.In(t, "%d units are priced", c.units)
+			require.Len(in, l.Rungs, len(plan.Ladder()))
+			require.Equal(in, l.Volume, plan.Units(c.units)*plan.Unit)
+			require.Equal(in, l.Current, "")
+			if l.Cheapest != c.cheapest {
+				t.Errorf("at %d units %s is the cheapest, want %s", c.units, l.Cheapest, c.cheapest)
+			}
+			for j, r := range plan.Ladder() {
+				cost, covered := r.Cost(l.Volume)
+				got := &l.Rungs[j]
+				in := expect.In(t, "%s at %d", r.Key, c.units)
+				expect.Equal(in, got.Key, r.Key)
+				expect.Equal(in, plan.Cents(got.AtVolume), cost)
+				expect.Equal(in, got.Covered, covered)
+				expect.False(in, got.Current)
+				expect.Equal(in, got.Cheapest, got.Key == l.Cheapest)
+			}
+		})
 	}
 	for i, wrong := range []any{nil, "x", -1.0, 1.5, 1e13, true} {
 		o.Refuses(t, o.PriceVolume, servicetest.Neighbour(20+i), map[string]any{"units": wrong}, fault.FieldRefused)

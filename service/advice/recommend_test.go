@@ -62,30 +62,32 @@ func TestRecommend_ChainByWhatWasMeasured(t *testing.T) {
 		},
 		{advice.RecommendChainInput{Candidates: []chain.ID{chain.PolygonPoS}}, "", "polygon_pos"},
 	} {
-		r := servicetest.Must[advice.RecommendedChain](t)(o.RecommendChain.Invoke(o.Ctx, servicetest.Neighbour(i),
-			c.in))
-		var ranked, not []string
-		for _, x := range r.Ranked {
-			ranked = append(ranked, string(x.Chain))
-		}
-		for _, x := range r.NotRanked {
-			not = append(not, string(x.Chain))
-		}
-		expect.Equal(t, strings.Join(ranked, " "), c.ranked)
-		expect.Equal(t, strings.Join(not, " "), c.not)
-		expect.NotEqual(t, r.Reason, "")
-		expect.NotEqual(t, r.Note, "")
-		expect.Equal(t, r.Pick == nil, c.ranked == "")
-		if r.Pick != nil {
-			expect.Equal(t, string(*r.Pick), ranked[0])
-			expect.True(t, r.MeasuredAt.Equal(at), at)
-		}
-		if r.Pick == nil {
-			expect.Nil(t, r.MeasuredAt)
-		}
-		if text, err := json.Marshal(r); err != nil || strings.Contains(string(text), "secret") {
-			t.Errorf("upstreams are named: %s, %v", text, err)
-		}
+		t.Run(c.ranked, func(t *testing.T) {
+			r := servicetest.Must[advice.RecommendedChain](t)(o.RecommendChain.Invoke(o.Ctx, servicetest.Neighbour(i),
+				c.in))
+			var ranked, not []string
+			for _, x := range r.Ranked {
+				ranked = append(ranked, string(x.Chain))
+			}
+			for _, x := range r.NotRanked {
+				not = append(not, string(x.Chain))
+			}
+			expect.Equal(t, strings.Join(ranked, " "), c.ranked)
+			expect.Equal(t, strings.Join(not, " "), c.not)
+			expect.NotEqual(t, r.Reason, "")
+			expect.NotEqual(t, r.Note, "")
+			expect.Equal(t, r.Pick == nil, c.ranked == "")
+			if r.Pick != nil {
+				expect.Equal(t, string(*r.Pick), ranked[0])
+				expect.True(t, r.MeasuredAt.Equal(at), at)
+			}
+			if r.Pick == nil {
+				expect.Nil(t, r.MeasuredAt)
+			}
+			if text, err := json.Marshal(r); err != nil || strings.Contains(string(text), "secret") {
+				t.Errorf("upstreams are named: %s, %v", text, err)
+			}
+		})
 	}
 	r := servicetest.Must[advice.RecommendedChain](t)(o.RecommendChain.Invoke(o.Ctx, servicetest.Neighbour(50),
 		advice.RecommendChainInput{Candidates: []chain.ID{chain.ArbitrumOne}}))
@@ -171,23 +173,25 @@ func TestRecommend_RouteByNeedAndMeasurement(t *testing.T) {
 		},
 		{chain.EthMainnet, "eth_chainId", plan.Fast, plan.Cheap, 0, "-/- -/- -/-", "by itself"},
 	} {
-		r := servicetest.Must[advice.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.Ctx, servicetest.Neighbour(i),
-			advice.RecommendRouteInput{Chain: c.id, Method: c.method, Need: c.need}))
-		var tiers []string
-		for _, x := range r.Tiers {
-			tiers = append(tiers, milliseconds(x.LatencyMS)+"/"+milliseconds(x.PublicMS))
-		}
-		in := expect.In(t, "%s of %s for %s", c.method, c.id, c.need)
-		require.NotNil(in, r.Pick)
-		expect.Equal(in, *r.Pick, c.pick)
-		require.NotNil(in, r.Units)
-		expect.Equal(in, *r.Units, c.units)
-		expect.Equal(in, strings.Join(tiers, " "), c.tiers)
-		expect.Contains(in, r.Reason, c.reason)
-		expect.True(in, r.MeasuredAt.Equal(at), at)
-		expect.Equal(t, r.Tiers[0].Supply, plan.Public)
-		expect.Equal(t, r.Tiers[2].Supply, plan.Premium)
-		expect.Equal(t, r.Tiers[2].Multiplier, 2000)
+		t.Run(string(c.id), func(t *testing.T) {
+			r := servicetest.Must[advice.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.Ctx, servicetest.Neighbour(i),
+				advice.RecommendRouteInput{Chain: c.id, Method: c.method, Need: c.need}))
+			var tiers []string
+			for _, x := range r.Tiers {
+				tiers = append(tiers, milliseconds(x.LatencyMS)+"/"+milliseconds(x.PublicMS))
+			}
+			in := expect.In(t, "%s of %s for %s", c.method, c.id, c.need)
+			require.NotNil(in, r.Pick)
+			expect.Equal(in, *r.Pick, c.pick)
+			require.NotNil(in, r.Units)
+			expect.Equal(in, *r.Units, c.units)
+			expect.Equal(in, strings.Join(tiers, " "), c.tiers)
+			expect.Contains(in, r.Reason, c.reason)
+			expect.True(in, r.MeasuredAt.Equal(at), at)
+			expect.Equal(t, r.Tiers[0].Supply, plan.Public)
+			expect.Equal(t, r.Tiers[2].Supply, plan.Premium)
+			expect.Equal(t, r.Tiers[2].Multiplier, 2000)
+		})
 	}
 	none := servicetest.Must[advice.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.Ctx, servicetest.Neighbour(20),
 		advice.RecommendRouteInput{Chain: chain.EthMainnet, Method: "eth_accounts"}))

@@ -158,14 +158,16 @@ func TestWhatCanIDo_AccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 		"units_per_month": "buy_pack", "key_cap": "raise", "key_service_cap": "raise", "service_cap": "raise",
 		"service_off": "switch_on", "data_service": "upgrade", "requests": "upgrade", "supply": "buy_pack",
 	} {
-		f := servicetest.LimitNamed(t, &can, limit)
-		in := expect.In(t, "past %s", limit)
-		expect.Equal(in, f.Ways["ticket"], b.TicketPast(limit))
-		expect.NotEqual(in, f.Ways[way].Do, "")
-		if strings.HasPrefix(way, "raise") {
-			expect.True(in, f.Ways[way].Open)
-			expect.Contains(in, f.Ways[way].Do, "configure_")
-		}
+		t.Run(limit, func(t *testing.T) {
+			f := servicetest.LimitNamed(t, &can, limit)
+			in := expect.In(t, "past %s", limit)
+			expect.Equal(in, f.Ways["ticket"], b.TicketPast(limit))
+			expect.NotEqual(in, f.Ways[way].Do, "")
+			if strings.HasPrefix(way, "raise") {
+				expect.True(in, f.Ways[way].Open)
+				expect.Contains(in, f.Ways[way].Do, "configure_")
+			}
+		})
 	}
 	expect.True(t, can.You.Manages)
 	expect.Equal(t, can.You.Plan, plan.Free)
@@ -224,9 +226,11 @@ func TestWhatCanIDo_LadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
 		"builder": "12.0", "pack_s": "50.0", "pack_m": "50.0", "pack_l": "200.0",
 		"per_call": "45.0", "pro_yearly": "82.5", "free": "0.0", "growth_monthly": "899.0",
 	} {
-		if cost[rung] != want {
-			t.Errorf("%s costs %s, want %s", rung, cost[rung], want)
-		}
+		t.Run(rung, func(t *testing.T) {
+			if cost[rung] != want {
+				t.Errorf("%s costs %s, want %s", rung, cost[rung], want)
+			}
+		})
 	}
 	r := can.Recommendation
 	expect.Equal(t, r.Rung, plan.Builder)

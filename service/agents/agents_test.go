@@ -72,9 +72,11 @@ func TestBind_KeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 		"a signature that is no hex":         complete(mine.Address, "signature"),
 		"a signature with one byte too many": complete(mine.Address, mine.Sign(t, asked.MessageToSign)+"00"),
 	} {
-		if f := o.Refuses(t, o.BindKeyComplete, me, wrong, fault.BindingRefused); f.HTTP() != 422 {
-			t.Errorf("%s: HTTP %d", what, f.HTTP())
-		}
+		t.Run(what, func(t *testing.T) {
+			if f := o.Refuses(t, o.BindKeyComplete, me, wrong, fault.BindingRefused); f.HTTP() != 422 {
+				t.Errorf("HTTP %d", f.HTTP())
+			}
+		})
 	}
 	good := keys.BindInput{Address: mine.Address, Signature: mine.Sign(t, asked.MessageToSign)}
 	bound := servicetest.Must[keys.Welcome](t)(o.BindKeyComplete.Invoke(o.Ctx, me, good))
@@ -122,23 +124,26 @@ func TestBind_AddressesOfWalletsAreChecked(t *testing.T) {
 		"no hex": "0x" + strings.Repeat("zz", 20), "long": "0x" + strings.Repeat("ab", 21), "a number": 12.0,
 		"zero": "0x" + strings.Repeat("0", 40), "with a line break": "0x" + strings.Repeat("ab", 20) + "\n",
 	} {
-		for _, op := range []operation.Definition{
-			o.BindKeyStart, o.BindKeyComplete, o.ClaimAgentStart, o.ClaimAgentComplete,
-		} {
-			caller, args := servicetest.Holder(key.Key), map[string]any{"address": address}
-			switch op.Meta().Name {
-			case "claim_agent_start":
-				caller, args["name"] = ann, "scout"
-			case "claim_agent_complete":
-				caller, args["signature"] = ann, "0x00"
-			case "bind_key_complete":
-				args["signature"] = "0x00"
+		t.Run(what, func(t *testing.T) {
+			for _, op := range []operation.Definition{
+				o.BindKeyStart, o.BindKeyComplete, o.ClaimAgentStart, o.ClaimAgentComplete,
+			} {
+				caller, args := servicetest.Holder(key.Key), map[string]any{"address": address}
+				switch op.Meta().Name {
+				case "claim_agent_start":
+					caller, args["name"] = ann, "scout"
+				case "claim_agent_complete":
+					caller, args["signature"] = ann, "0x00"
+				case "bind_key_complete":
+					args["signature"] = "0x00"
+				}
+				if f := o.Refuses(t, op, caller, args,
+					fault.FieldRefused); !strings.Contains(strings.ToLower(f.Message),
+					"address") {
+					t.Errorf("%s of %s: %q", what, op.Meta().Name, f.Message)
+				}
 			}
-			if f := o.Refuses(t, op, caller, args, fault.FieldRefused); !strings.Contains(strings.ToLower(f.Message),
-				"address") {
-				t.Errorf("%s of %s: %q", what, op.Meta().Name, f.Message)
-			}
-		}
+		})
 	}
 }
 

@@ -347,7 +347,9 @@ func TestPurchase_IsRefusedWithoutAStripeKey(t *testing.T) {
 		"portal":         second(o.OpenPortal.Invoke(o.Ctx, ann, operation.Nothing{})),
 		"webhook":        o.ReceiveStripeEvent(o.Ctx, []byte("{}"), "t=1,v1=00"),
 	} {
-		refused(t, name, refusal, fault.DurableUnavailable, "Payments are off", "support@gateway.example")
+		t.Run(name, func(t *testing.T) {
+			refused(t, name, refusal, fault.DurableUnavailable, "Payments are off", "support@gateway.example")
+		})
 	}
 	s := servicetest.Must[billing.BillingStatus](t)(o.BillingStatus.Invoke(o.Ctx, ann, operation.Nothing{}))
 	if s.Live || s.Tier != plan.Free {

@@ -22,16 +22,18 @@ func TestLadder_ZeroUsageNeedsNoPurchaseToBeCheapest(t *testing.T) {
 		{1_050_000 * plan.Unit, "per_call", "pack_s"},
 		{5_000_000 * plan.Unit, plan.Builder, "pack_s"},
 	} {
-		var ladder PriceLadder
-		for _, r := range plan.Ladder() {
-			if r.Live {
-				ladder.add(h.rungOf(&r, c.volume, plan.Founding().Seats), "")
+		t.Run(c.cheapest, func(t *testing.T) {
+			var ladder PriceLadder
+			for _, r := range plan.Ladder() {
+				if r.Live {
+					ladder.add(h.rungOf(&r, c.volume, plan.Founding().Seats), "")
+				}
 			}
-		}
-		if ladder.Cheapest != c.cheapest || ladder.Premium != c.premium {
-			t.Errorf("%s units: cheapest is %s, of premium supply %s; want %s and %s", c.volume, ladder.Cheapest,
-				ladder.Premium, c.cheapest, c.premium)
-		}
+			if ladder.Cheapest != c.cheapest || ladder.Premium != c.premium {
+				t.Errorf("%s units: cheapest is %s, of premium supply %s; want %s and %s", c.volume, ladder.Cheapest,
+					ladder.Premium, c.cheapest, c.premium)
+			}
+		})
 	}
 }
 

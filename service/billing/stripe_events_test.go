@@ -44,14 +44,16 @@ func TestStripeEvent_IsStoredOnceAndPassedOn(t *testing.T) {
 		"evt_3": {"invoice.voided", "2023-10-16", "cus_stranger", false},
 		"evt_4": {"reporting.report_run.succeeded", "2023-10-16", customer, false},
 	} {
-		before := len(d.Signals)
-		if refusal := d.Post(event(id, c.kind, c.version, c.customer), servicetest.WebhookSecret,
-			servicetest.Opened); refusal != nil {
-			t.Errorf("%s: %v", id, refusal)
-		}
-		if passed := len(d.Signals) > before; passed != c.passed || len(d.Open(t)) != 0 {
-			t.Errorf("%s: passed on is %t, open are %v", id, passed, d.Open(t))
-		}
+		t.Run(id, func(t *testing.T) {
+			before := len(d.Signals)
+			if refusal := d.Post(event(id, c.kind, c.version, c.customer), servicetest.WebhookSecret,
+				servicetest.Opened); refusal != nil {
+				t.Error(refusal)
+			}
+			if passed := len(d.Signals) > before; passed != c.passed || len(d.Open(t)) != 0 {
+				t.Errorf("passed on is %t, open are %v", passed, d.Open(t))
+			}
+		})
 	}
 }
 

@@ -25,10 +25,12 @@ func TestStripeError_ComesWithItsNextStep(t *testing.T) {
 		{billing.ErrUnavailable, fault.DurableUnavailable, true},
 		{errors.New("another one"), fault.DurableUnavailable, true},
 	} {
-		in := expect.In(t, "%v", c.err)
-		refusal, ok := errors.AsType[*fault.Error](toldByStripe(fmt.Errorf("asked: %w", c.err)))
-		require.True(in, ok)
-		expect.Equal(in, refusal.Reason, c.reason)
-		expect.Equal(in, refusal.RetryAfter > 0, c.retries)
+		t.Run(c.reason.String(), func(t *testing.T) {
+			in := expect.In(t, "%v", c.err)
+			refusal, ok := errors.AsType[*fault.Error](toldByStripe(fmt.Errorf("asked: %w", c.err)))
+			require.True(in, ok)
+			expect.Equal(in, refusal.Reason, c.reason)
+			expect.Equal(in, refusal.RetryAfter > 0, c.retries)
+		})
 	}
 }

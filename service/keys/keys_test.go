@@ -200,12 +200,15 @@ func TestAccount_HasTheNameThatItsPeopleGiveIt(t *testing.T) {
 	for _, c := range []struct{ given, want string }{
 		{" Studio <b>North</b> ", "Studio <b>North</b>"}, {"Studio <b>North</b>", "Studio <b>North</b>"}, {"", ""},
 	} {
-		named := servicetest.Must[accounts.NamedAccount](t)(o.NameAccount.Invoke(o.Ctx, ann, accounts.NameAccountInput{
-			Name: c.given,
-		}))
-		if now := o.WhoIs(t, ann.Session); named.Name != c.want || now.AccountName != c.want {
-			t.Errorf("named %q it is %q, to its people %q", c.given, named.Name, now.AccountName)
-		}
+		t.Run(c.given, func(t *testing.T) {
+			named := servicetest.Must[accounts.NamedAccount](t)(o.NameAccount.Invoke(o.Ctx, ann,
+				accounts.NameAccountInput{
+					Name: c.given,
+				}))
+			if now := o.WhoIs(t, ann.Session); named.Name != c.want || now.AccountName != c.want {
+				t.Errorf("named %q it is %q, to its people %q", c.given, named.Name, now.AccountName)
+			}
+		})
 	}
 	for _, name := range []string{"   ", "a\u202eb", "a\nb", strings.Repeat("x", 81)} {
 		o.Refuses(t, o.NameAccount, ann, map[string]any{"name": name}, fault.FieldRefused)
@@ -377,36 +380,39 @@ func TestFields_EachRefusesWhatItDoesNotTake(t *testing.T) {
 				t.Errorf("the table lacks %s of %s", field, meta.Name)
 			}
 			for kind, value := range wrong {
-				if schema.Type == "boolean" && kind == "a truth" || kind == "a text" &&
-					slices.Contains(anyText, meta.Name+"."+field) ||
-					kind == "a negative number" && meta.Name == "explain_error" { // negative codes are
-					continue // valid
-				}
-				args := maps.Clone(base)
-				args[field] = value
-				_, refusal := servicetest.Serve(o, op, caller, args)
-				// comes from a cookie, not from a person
-				named := refusal != nil &&
-					(strings.Contains(refusal.Message, field) || fmt.Sprint(refusal.Data["field"]) == field ||
-						field == "browser_token")
-				// a well-formed id that does not exist
-				unknown := refusal != nil && refusal.Reason == fault.NotYours && kind == "a text"
-				reason := fault.FieldRefused
-				if _, text := value.(string); text && field == "chain" && strings.Contains(meta.Route.Path, "{chain}") {
-					reason, named = fault.UnknownChain, true // a path that does not exist
-				}
-				if field == "signature" && !meta.Metered() && meta.Name != "redeem_payment" &&
-					strings.HasSuffix(kind, "text") && kind != "a long text" {
-					reason = fault.BindingRefused
-				}
-				if !unknown {
-					require.NotNil(t, refusal, meta.Name, kind, field)
-					expect.Equal(t, refusal.Reason, reason, meta.Name, kind, field)
-					expect.True(t, named, meta.Name, kind, field)
-				}
-				if refusal != nil && len(refusal.Message) > 2_000 {
-					t.Errorf("%s answered %s for %s with %d bytes", meta.Name, kind, field, len(refusal.Message))
-				}
+				t.Run(kind, func(t *testing.T) {
+					if schema.Type == "boolean" && kind == "a truth" || kind == "a text" &&
+						slices.Contains(anyText, meta.Name+"."+field) ||
+						kind == "a negative number" && meta.Name == "explain_error" { // negative codes are
+						return // valid
+					}
+					args := maps.Clone(base)
+					args[field] = value
+					_, refusal := servicetest.Serve(o, op, caller, args)
+					// comes from a cookie, not from a person
+					named := refusal != nil &&
+						(strings.Contains(refusal.Message, field) || fmt.Sprint(refusal.Data["field"]) == field ||
+							field == "browser_token")
+					// a well-formed id that does not exist
+					unknown := refusal != nil && refusal.Reason == fault.NotYours && kind == "a text"
+					reason := fault.FieldRefused
+					if _, text := value.(string); text && field == "chain" &&
+						strings.Contains(meta.Route.Path, "{chain}") {
+						reason, named = fault.UnknownChain, true // a path that does not exist
+					}
+					if field == "signature" && !meta.Metered() && meta.Name != "redeem_payment" &&
+						strings.HasSuffix(kind, "text") && kind != "a long text" {
+						reason = fault.BindingRefused
+					}
+					if !unknown {
+						require.NotNil(t, refusal, meta.Name, kind, field)
+						expect.Equal(t, refusal.Reason, reason, meta.Name, kind, field)
+						expect.True(t, named, meta.Name, kind, field)
+					}
+					if refusal != nil && len(refusal.Message) > 2_000 {
+						t.Errorf("%s answered %s for %s with %d bytes", meta.Name, kind, field, len(refusal.Message))
+					}
+				})
 			}
 		}
 	}

@@ -221,11 +221,13 @@ func TestMetered_InvalidRequestIsFreeAndRunsNothing(t *testing.T) {
 		"refused by its own rule": {"word": "wrong"}, "unknown chain": {"word": "x", "chain": "dogecoin"},
 		"a chain without upstreams": {"word": "x", "chain": "base_mainnet"},
 	} {
-		_, refusal := tr.useAs(tr.Ctx, servicetest.Holder(key), args)
-		in := expect.In(t, "%s", name)
-		require.NotNil(in, refusal)
-		expect.Equal(in, refusal.Reason, fault.FieldRefused)
-		expect.Equal(in, refusal.HTTP(), http.StatusUnprocessableEntity)
+		t.Run(name, func(t *testing.T) {
+			_, refusal := tr.useAs(tr.Ctx, servicetest.Holder(key), args)
+			in := expect.In(t, "%s", name)
+			require.NotNil(in, refusal)
+			expect.Equal(in, refusal.Reason, fault.FieldRefused)
+			expect.Equal(in, refusal.HTTP(), http.StatusUnprocessableEntity)
+		})
 	}
 	if n := tr.runs.Load(); n != 0 {
 		t.Errorf("it ran %d times", n)

@@ -137,9 +137,11 @@ func TestEmailAddresses_ThatDecodeToNothingAreRefused(t *testing.T) {
 	for name, refusal := range map[string]*fault.Error{
 		"sign-in": signIn, "wish": wish, "waitlist": wait, "invitation": invite,
 	} {
-		in := expect.In(t, "%s", name)
-		require.NotNil(in, refusal)
-		expect.Equal(in, refusal.Reason, fault.FieldRefused)
-		expect.Equal(in, refusal.HTTP(), 422)
+		t.Run(name, func(t *testing.T) {
+			in := expect.In(t, "%s", name)
+			require.NotNil(in, refusal)
+			expect.Equal(in, refusal.Reason, fault.FieldRefused)
+			expect.Equal(in, refusal.HTTP(), 422)
+		})
 	}
 }

@@ -36,9 +36,11 @@ func TestUsageCache_AnswerIsMadeOnceInTenSeconds(t *testing.T) {
 		c.ReportKey("report", input{hours: 8}), c.ReportKey("volume", input{hours: 7}),
 		first.OfKey(c.Key.ID), first.OfKey(account.NewKeyID()),
 	} {
-		if got := ask(other); got != n+2 {
-			t.Errorf("%+v shares the answer of another", other)
-		}
+		t.Run(other.Name, func(t *testing.T) {
+			if got := ask(other); got != n+2 {
+				t.Errorf("%+v shares the answer of another", other)
+			}
+		})
 	}
 	now = now.Add(ReportTTL - 1)
 	if got := ask(first); got != 1 {
@@ -82,10 +84,12 @@ func TestUsageCache_AnotherScopeIsAnotherEntry(t *testing.T) {
 		"the key of a wallet's own":     {accountdb.KindWallet, account.DoorWallet, account.AgentID{}, true, true},
 		"a door key in a wrong account": {accountdb.KindOwner, account.DoorPublic, account.AgentID{}, false, false},
 	} {
-		first, second := ask(c.kind, c.door, c.agent), ask(c.kind, c.door, c.agent)
-		if first == all != c.all || first == second != c.again {
-			t.Errorf("%s asks %+v, then %+v; the account %+v", what, first, second, all)
-		}
+		t.Run(what, func(t *testing.T) {
+			first, second := ask(c.kind, c.door, c.agent), ask(c.kind, c.door, c.agent)
+			if first == all != c.all || first == second != c.again {
+				t.Errorf("%s asks %+v, then %+v; the account %+v", what, first, second, all)
+			}
+		})
 	}
 }
 

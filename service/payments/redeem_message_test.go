@@ -72,11 +72,13 @@ func TestRedeem_RefusesMessagesOfAnotherPlaceOrTime(t *testing.T) {
 		"of the future":          {future, futureAt, "in the future"},
 		"a time that is none":    {fresh, "2026-11-23 at 12:40Z", "issued_at takes"},
 	} {
-		in := body(hash, "balanced", payer.Sign(t, c.message))
-		in["issued_at"] = c.issuedAt
-		if f := s.refused(t, name, in, fault.FieldRefused, ""); !strings.Contains(f.Message, c.says) {
-			t.Errorf("%s: told %q", name, f.Message)
-		}
+		t.Run(name, func(t *testing.T) {
+			in := body(hash, "balanced", payer.Sign(t, c.message))
+			in["issued_at"] = c.issuedAt
+			if f := s.refused(t, name, in, fault.FieldRefused, ""); !strings.Contains(f.Message, c.says) {
+				t.Errorf("told %q", f.Message)
+			}
+		})
 	}
 	in := body(hash, "balanced", payer.Sign(t, fresh))
 	in["issued_at"] = freshAt

@@ -101,12 +101,14 @@ func TestRedeem_RefusesWhatDoesNotPay(t *testing.T) {
 			change(func(tx *testkit.LedgerTx) { tx.Block, tx.Seconds = 800, tx.Seconds-366*24*3600 }), x402.WhyTooOld,
 		},
 	} {
-		refusal := s.refused(t, name, body(c.hash, "balanced", s.signed(t, payer, c.hash)), fault.PaymentRequired,
-			c.why)
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, refusal.HTTP(), 402)
-		expect.Equal(in, refusal.Code(), -32018)
-		expect.Equal[any](in, refusal.Data["menu"], "/x402")
+		t.Run(name, func(t *testing.T) {
+			refusal := s.refused(t, name, body(c.hash, "balanced", s.signed(t, payer, c.hash)), fault.PaymentRequired,
+				c.why)
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, refusal.HTTP(), 402)
+			expect.Equal(in, refusal.Code(), -32018)
+			expect.Equal[any](in, refusal.Data["menu"], "/x402")
+		})
 	}
 	hash := s.pay(transfer(90_000, payer))
 	good := s.signed(t, payer, hash)
@@ -127,10 +129,12 @@ func TestRedeem_RefusesWhatDoesNotPay(t *testing.T) {
 		"no digits":            "0xzz",
 		"without 0x":           good[2:],
 	} {
-		refusal := s.refused(t, name, body(hash, "balanced", signature), fault.FieldRefused, "")
-		if refusal.HTTP() != 422 {
-			t.Errorf("%s: HTTP %d", name, refusal.HTTP())
-		}
+		t.Run(name, func(t *testing.T) {
+			refusal := s.refused(t, name, body(hash, "balanced", signature), fault.FieldRefused, "")
+			if refusal.HTTP() != 422 {
+				t.Errorf("HTTP %d", refusal.HTTP())
+			}
+		})
 	}
 	for name, in := range map[string]map[string]any{
 		"another tier": body(hash, "gold", good), "no tier": {"tx_hash": hash, "signature": good},
@@ -140,7 +144,9 @@ func TestRedeem_RefusesWhatDoesNotPay(t *testing.T) {
 			"tx_hash": hash, "tier": "balanced", "signature": good, "x": 1.0,
 		},
 	} {
-		_ = s.refused(t, name, in, fault.FieldRefused, "")
+		t.Run(name, func(t *testing.T) {
+			_ = s.refused(t, name, in, fault.FieldRefused, "")
+		})
 	}
 	// None of these had side effects.
 	if out := s.redeem(t, payer, hash, "balanced"); *out.Units != 8_333*plan.Unit {

@@ -117,15 +117,18 @@ func TestEntryLink_InvalidOneDoesNothing(t *testing.T) {
 		bad["changed"] = "B" + link[1:]
 	}
 	for what, text := range bad {
-		_, shown := o.ShowEntry.Invoke(o.Ctx, servicetest.Browser(""), tickets.EntryInput{Token: text})
-		_, confirmed := o.ConfirmEntry.Invoke(o.Ctx, servicetest.Browser(""), tickets.ConfirmEntryInput{Token: text})
-		_, left := o.LeaveEntry.Invoke(o.Ctx, servicetest.Browser(""), tickets.EntryInput{Token: text})
-		for _, refusal := range []*fault.Error{shown, confirmed, left} {
-			in := expect.In(t, "%s", what)
-			require.NotNil(in, refusal)
-			expect.Equal(in, refusal.Reason, fault.FieldRefused)
-			expect.Equal(in, strings.Contains(refusal.Message, "is over"), what == "over")
-		}
+		t.Run(what, func(t *testing.T) {
+			_, shown := o.ShowEntry.Invoke(o.Ctx, servicetest.Browser(""), tickets.EntryInput{Token: text})
+			_, confirmed := o.ConfirmEntry.Invoke(o.Ctx, servicetest.Browser(""),
+				tickets.ConfirmEntryInput{Token: text})
+			_, left := o.LeaveEntry.Invoke(o.Ctx, servicetest.Browser(""), tickets.EntryInput{Token: text})
+			for _, refusal := range []*fault.Error{shown, confirmed, left} {
+				in := expect.In(t, "%s", what)
+				require.NotNil(in, refusal)
+				expect.Equal(in, refusal.Reason, fault.FieldRefused)
+				expect.Equal(in, strings.Contains(refusal.Message, "is over"), what == "over")
+			}
+		})
 	}
 	w, err := o.Store.ListWaitlist(o.Ctx, []string{"waiting"}, nil, 10)
 	if err != nil || len(w) != 1 {

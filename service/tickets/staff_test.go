@@ -80,18 +80,20 @@ func TestDesk_ListsTheLongestWaitingFirst(t *testing.T) {
 	for status, want := range map[string][]string{
 		"": filed, "to_answer": filed, "unresolved": newest, "open": newest, "all": newest,
 	} {
-		var got []string
-		in := tickets.DeskTicketsInput{Status: status, Limit: 2}
-		for page := true; page; page = in.Cursor != "" {
-			list := servicetest.Must[tickets.DeskTickets](t)(o.DeskListTickets.Invoke(o.Ctx, dee, in))
-			for i := range list.Tickets {
-				got = append(got, list.Tickets[i].Reference)
+		t.Run(status, func(t *testing.T) {
+			var got []string
+			in := tickets.DeskTicketsInput{Status: status, Limit: 2}
+			for page := true; page; page = in.Cursor != "" {
+				list := servicetest.Must[tickets.DeskTickets](t)(o.DeskListTickets.Invoke(o.Ctx, dee, in))
+				for i := range list.Tickets {
+					got = append(got, list.Tickets[i].Reference)
+				}
+				in.Cursor = list.NextCursor
 			}
-			in.Cursor = list.NextCursor
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("with status %q the desk lists %v, want %v", status, got, want)
-		}
+			if !slices.Equal(got, want) {
+				t.Errorf("with status %q the desk lists %v, want %v", status, got, want)
+			}
+		})
 	}
 }
 

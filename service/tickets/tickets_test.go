@@ -190,27 +190,30 @@ func TestTicket_IsFoundByItsAccountAndItsAgentAlone(t *testing.T) {
 		"a door key":     {servicetest.Holder(door.Key), []string{atDoor}},
 		"an adopted key": {adopted, []string{byAdopted}},
 	} {
-		list := servicetest.Must[tickets.TicketList](t)(o.ListTickets.Invoke(o.Ctx, c.caller,
-			tickets.ListTicketsInput{}))
-		var found []string
-		for _, one := range list.Tickets {
-			found = append(found, one.Reference)
-		}
-		if fmt.Sprint(found) != fmt.Sprint(c.finds) {
-			t.Errorf("%s finds %v, want %v", who, found, c.finds)
-		}
-		for _, one := range []string{anns, byKey, byAgent, atDoor, byAdopted} {
-			if strings.Contains(strings.Join(c.finds, " ")+" ", one+" ") {
-				continue
+		t.Run(who, func(t *testing.T) {
+			list := servicetest.Must[tickets.TicketList](t)(o.ListTickets.Invoke(o.Ctx, c.caller,
+				tickets.ListTicketsInput{}))
+			var found []string
+			for _, one := range list.Tickets {
+				found = append(found, one.Reference)
 			}
-			theirs := o.Refuses(t, o.GetTicket, c.caller, map[string]any{"reference": one}, fault.NotYours)
-			nobodys := o.Refuses(t, o.GetTicket, c.caller, map[string]any{"reference": "CAG-999999999"}, fault.NotYours)
-			if theirs.Message != nobodys.Message {
-				t.Errorf("another's is told from nobody's: %q, %q", theirs.Message, nobodys.Message)
+			if fmt.Sprint(found) != fmt.Sprint(c.finds) {
+				t.Errorf("%s finds %v, want %v", who, found, c.finds)
 			}
-			o.Refuses(t, o.ReplyTicket, c.caller, map[string]any{"reference": one, "message": "x", "resolve": true},
-				fault.NotYours)
-		}
+			for _, one := range []string{anns, byKey, byAgent, atDoor, byAdopted} {
+				if strings.Contains(strings.Join(c.finds, " ")+" ", one+" ") {
+					continue
+				}
+				theirs := o.Refuses(t, o.GetTicket, c.caller, map[string]any{"reference": one}, fault.NotYours)
+				nobodys := o.Refuses(t, o.GetTicket, c.caller, map[string]any{"reference": "CAG-999999999"},
+					fault.NotYours)
+				if theirs.Message != nobodys.Message {
+					t.Errorf("another's is told from nobody's: %q, %q", theirs.Message, nobodys.Message)
+				}
+				o.Refuses(t, o.ReplyTicket, c.caller, map[string]any{"reference": one, "message": "x", "resolve": true},
+					fault.NotYours)
+			}
+		})
 	}
 	// A cap of the account is shown only to callers who manage it.
 	for who, c := range map[*operation.Caller]int{ann: 1, agents: 0} {

@@ -66,11 +66,13 @@ func TestTicket_ReadersLearnTheWritersTheyMayKnow(t *testing.T) {
 		"the agent":   {scout, ofScout, []string{you, another, support}},
 		"ann, of it":  {ann, ofScout, []string{isScout, you, support}},
 	} {
-		detail := servicetest.Must[tickets.TicketDetail](t)(o.GetTicket.Invoke(o.Ctx, c.caller,
-			tickets.TicketInput{Reference: c.reference}))
-		if got := words(detail.Messages); !slices.Equal(got, c.want) {
-			t.Errorf("%s reads %q, want %q", who, got, c.want)
-		}
+		t.Run(who, func(t *testing.T) {
+			detail := servicetest.Must[tickets.TicketDetail](t)(o.GetTicket.Invoke(o.Ctx, c.caller,
+				tickets.TicketInput{Reference: c.reference}))
+			if got := words(detail.Messages); !slices.Equal(got, c.want) {
+				t.Errorf("%s reads %q, want %q", who, got, c.want)
+			}
+		})
 	}
 	desk := servicetest.Must[tickets.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.Ctx, dee, tickets.DeskTicketInput{
 		Reference: ofAdopted,

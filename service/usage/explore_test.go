@@ -73,35 +73,37 @@ func TestUsageRange_HasEveryStepAndTheSameSumsInEveryView(t *testing.T) {
 			"2026-10-24T00:00:00Z",
 		},
 	} {
-		got := explored(t, b, c.in)
-		require.Len(t, got.Steps, c.steps)
-		expect.Equal(t, got.Since.Format(time.RFC3339), c.first)
-		expect.True(t, got.Steps[0].Start.Equal(got.Since), got.Steps[0].Start, got.Since)
-		expect.True(t, got.Steps[c.steps-1].Partial)
-		expect.False(t, got.Steps[0].Partial)
-		var sum, chains, methods, keys usage.UsageEntry
-		add := func(to *usage.UsageEntry, of []usage.UsageEntry) {
-			for i := range of {
-				to.Requests, to.Units, to.CacheHits, to.Refusals = to.Requests+of[i].Requests, to.Units+of[i].Units,
-					to.CacheHits+of[i].CacheHits, to.Refusals+of[i].Refusals
+		t.Run(c.first, func(t *testing.T) {
+			got := explored(t, b, c.in)
+			require.Len(t, got.Steps, c.steps)
+			expect.Equal(t, got.Since.Format(time.RFC3339), c.first)
+			expect.True(t, got.Steps[0].Start.Equal(got.Since), got.Steps[0].Start, got.Since)
+			expect.True(t, got.Steps[c.steps-1].Partial)
+			expect.False(t, got.Steps[0].Partial)
+			var sum, chains, methods, keys usage.UsageEntry
+			add := func(to *usage.UsageEntry, of []usage.UsageEntry) {
+				for i := range of {
+					to.Requests, to.Units, to.CacheHits, to.Refusals = to.Requests+of[i].Requests, to.Units+of[i].Units,
+						to.CacheHits+of[i].CacheHits, to.Refusals+of[i].Refusals
+				}
 			}
-		}
-		for i := range got.Steps {
-			s := &got.Steps[i]
-			add(&sum, []usage.UsageEntry{
-				{Requests: s.Requests, Units: s.Units, CacheHits: s.Hits, Refusals: s.Refusals},
-			})
-		}
-		add(&chains, got.ByChain)
-		add(&methods, got.ByMethod)
-		add(&keys, got.ByKey)
-		expect.Equal(t, got.Total.Requests, c.requests)
-		expect.Equal(t, got.Total.Units, c.units)
-		expect.Equal(t, got.Total.Refusals, c.refusals)
-		expect.Equal(t, sum, got.Total)
-		expect.Equal(t, chains, got.Total)
-		expect.Equal(t, methods, got.Total)
-		expect.Equal(t, keys, got.Total)
+			for i := range got.Steps {
+				s := &got.Steps[i]
+				add(&sum, []usage.UsageEntry{
+					{Requests: s.Requests, Units: s.Units, CacheHits: s.Hits, Refusals: s.Refusals},
+				})
+			}
+			add(&chains, got.ByChain)
+			add(&methods, got.ByMethod)
+			add(&keys, got.ByKey)
+			expect.Equal(t, got.Total.Requests, c.requests)
+			expect.Equal(t, got.Total.Units, c.units)
+			expect.Equal(t, got.Total.Refusals, c.refusals)
+			expect.Equal(t, sum, got.Total)
+			expect.Equal(t, chains, got.Total)
+			expect.Equal(t, methods, got.Total)
+			expect.Equal(t, keys, got.Total)
+		})
 	}
 }
 

@@ -69,24 +69,26 @@ func TestUsagePeriod_FromNoonHasNothingOfTheMorning(t *testing.T) {
 	expect.Equal(t, bars, 12*plan.Unit)
 	expect.Equal(t, shown.Used, bars)
 	for _, in := range []usage.ExploreUsageInput{{}, {KeyID: b.KeyID.String()}, {Chain: "eth_mainnet"}} {
-		in.Range = "period"
-		got := explored(t, b, in)
-		first := got.Steps[0]
-		at := expect.In(t, "%+v: the first day", in)
-		expect.Equal(at, first.Requests, 7)
-		expect.Equal(at, first.Units, 5*plan.Unit)
-		expect.Equal(at, first.Refusals, 2)
-		expect.NotNil(at, first.P50.Value)
-		at = expect.In(t, "%+v: in all", in)
-		expect.Equal(at, got.Total.Units, 12*plan.Unit)
-		expect.Equal(at, got.Total.Requests, 14)
-		expect.Equal(at, got.Total.Refusals, 2)
-		expect.Equal(at, got.ByKey[0].Requests, 14)
-		expect.Equal(at, got.Reasons[0].Requests, 2)
-		at = expect.In(t, "%+v", in)
-		expect.Equal(at, got.Latency[0].Calls, 7)
-		require.Len(at, got.Recent, 1)
-		expect.Equal(at, got.Recent[0].RequestID, calls[1].RequestID.String())
+		t.Run(in.Range, func(t *testing.T) {
+			in.Range = "period"
+			got := explored(t, b, in)
+			first := got.Steps[0]
+			at := expect.In(t, "%+v: the first day", in)
+			expect.Equal(at, first.Requests, 7)
+			expect.Equal(at, first.Units, 5*plan.Unit)
+			expect.Equal(at, first.Refusals, 2)
+			expect.NotNil(at, first.P50.Value)
+			at = expect.In(t, "%+v: in all", in)
+			expect.Equal(at, got.Total.Units, 12*plan.Unit)
+			expect.Equal(at, got.Total.Requests, 14)
+			expect.Equal(at, got.Total.Refusals, 2)
+			expect.Equal(at, got.ByKey[0].Requests, 14)
+			expect.Equal(at, got.Reasons[0].Requests, 2)
+			at = expect.In(t, "%+v", in)
+			expect.Equal(at, got.Latency[0].Calls, 7)
+			require.Len(at, got.Recent, 1)
+			expect.Equal(at, got.Recent[0].RequestID, calls[1].RequestID.String())
+		})
 	}
 	if week := explored(t, b, usage.ExploreUsageInput{Range: "7d"}); week.Total.Units != 1012*plan.Unit ||
 		week.Total.Refusals != 92 {

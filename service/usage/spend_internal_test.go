@@ -34,14 +34,16 @@ func TestForecast_AllowanceAndPacksLastAsThePaceLeavesThem(t *testing.T) {
 		"it has ended and nothing goes on": {1200, 0, nil, 0.000_000_001},
 		"a huge pace":                      {999, 1 << 50, nil, 0.000_000_001},
 	} {
-		a := allowance{at: now, end: end, used: c.used * plan.Unit, limit: 1000 * plan.Unit, packs: c.packs}
-		want := time.Time{}
-		if c.days > 0 {
-			want = now.Add(time.Duration(c.days * 24 * float64(time.Hour))).Truncate(time.Second)
-		}
-		if got := a.exhausts(c.pace * plan.Unit); !got.Equal(want) {
-			t.Errorf("%s: it ends at %v, want %v", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			a := allowance{at: now, end: end, used: c.used * plan.Unit, limit: 1000 * plan.Unit, packs: c.packs}
+			want := time.Time{}
+			if c.days > 0 {
+				want = now.Add(time.Duration(c.days * 24 * float64(time.Hour))).Truncate(time.Second)
+			}
+			if got := a.exhausts(c.pace * plan.Unit); !got.Equal(want) {
+				t.Errorf("it ends at %v, want %v", got, want)
+			}
+		})
 	}
 }
 

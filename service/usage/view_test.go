@@ -133,25 +133,27 @@ func TestUsageReport_VolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
 		"7d":  {28, 21600, time.Date(2026, time.November, 15, 18, 0, 0, 0, time.UTC)},
 		"30d": {30, 86400, time.Date(2026, time.October, 24, 0, 0, 0, 0, time.UTC)},
 	} {
-		v := servicetest.Must[usage.UsageVolume](t)(b.UsageVolume.Invoke(b.Ctx, b.Key,
-			usage.UsageVolumeInput{Window: window}))
-		last := v.Buckets[len(v.Buckets)-1]
-		in := expect.In(t, "%q", window)
-		require.Len(in, v.Buckets, c.buckets)
-		expect.Equal(in, v.BucketSeconds, int64(c.seconds))
-		expect.True(in, v.Buckets[0].Start.Equal(c.first), v.Buckets[0].Start, c.first)
-		expect.False(in, v.Buckets[0].Partial)
-		expect.Equal(in, v.Buckets[0].Requests, 0)
-		expect.True(in, last.Partial)
-		expect.Equal(in, last.Requests, 8)
-		expect.Equal(in, last.Units, plan.Unit)
-		expect.Equal(in, last.CacheHits, 7)
-		expect.Equal(in, v.Buckets[c.buckets-2], usage.VolumeBucket{Start: v.Buckets[c.buckets-2].Start})
-		for i := range v.Buckets {
-			if !v.Buckets[i].Start.Equal(c.first.Add(time.Duration(i*c.seconds) * time.Second)) {
-				t.Errorf("bucket %d of %q begins at %s", i, window, v.Buckets[i].Start)
+		t.Run(window, func(t *testing.T) {
+			v := servicetest.Must[usage.UsageVolume](t)(b.UsageVolume.Invoke(b.Ctx, b.Key,
+				usage.UsageVolumeInput{Window: window}))
+			last := v.Buckets[len(v.Buckets)-1]
+			in := expect.In(t, "%q", window)
+			require.Len(in, v.Buckets, c.buckets)
+			expect.Equal(in, v.BucketSeconds, int64(c.seconds))
+			expect.True(in, v.Buckets[0].Start.Equal(c.first), v.Buckets[0].Start, c.first)
+			expect.False(in, v.Buckets[0].Partial)
+			expect.Equal(in, v.Buckets[0].Requests, 0)
+			expect.True(in, last.Partial)
+			expect.Equal(in, last.Requests, 8)
+			expect.Equal(in, last.Units, plan.Unit)
+			expect.Equal(in, last.CacheHits, 7)
+			expect.Equal(in, v.Buckets[c.buckets-2], usage.VolumeBucket{Start: v.Buckets[c.buckets-2].Start})
+			for i := range v.Buckets {
+				if !v.Buckets[i].Start.Equal(c.first.Add(time.Duration(i*c.seconds) * time.Second)) {
+					t.Errorf("bucket %d of %q begins at %s", i, window, v.Buckets[i].Start)
+				}
 			}
-		}
+		})
 	}
 	// Usage at the edge of the window is in its first bucket, and usage a second older is not
 	// included. Both belong to the period before.
@@ -337,48 +339,50 @@ func TestUsageReport_IsShownOnlyToItsOwners(t *testing.T) {
 		"the agent":            {b.Agent, "agent", 5, 2, 3, 1, 1},
 		"another account":      {b.Eve, "account", 0, 0, 0, 0, 0},
 	} {
-		report := servicetest.Must[usage.UsageReport](t)(b.UsageReport.Invoke(b.Ctx, c.caller,
-			usage.UsageReportInput{Hours: 48}))
-		volume := servicetest.Must[usage.UsageVolume](t)(b.UsageVolume.Invoke(b.Ctx, c.caller,
-			usage.UsageVolumeInput{Window: "7d"}))
-		failed, slow, cached, spent := servicetest.Stats(t, b, c.caller, "errors", "7d"),
-			servicetest.Stats(t, b, c.caller, "latency", "7d"),
-			servicetest.Stats(t, b, c.caller, "cache", "7d"), servicetest.Stats(t, b, c.caller, "spend", "7d")
-		var charted int64
-		for _, bucket := range volume.Buckets {
-			charted += bucket.Requests
-		}
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, string(report.Scope), c.scope)
-		expect.Equal(in, report.TotalRequests, c.requests)
-		expect.Equal(in, int64(len(report.ByKey)), c.keys)
-		expect.Equal(in, charted, c.requests)
-		expect.Equal(in, failed.Summary.Errors.Failures, c.failures)
-		expect.Len(in, failed.Summary.Errors.Recent, c.recent)
-		expect.Equal(in, slow.Summary.Latency.Calls, c.timed)
-		expect.Equal(in, cached.Summary.Cache.Misses, c.timed)
-		// The account is younger than an hour, so the pace is that of an hour. The agent's key has
-		// no cap.
-		spend := spent.Summary.Spend
-		in = expect.In(t, "%s is told of a spend", name)
-		if name == "the agent" {
-			expect.Equal(in, spend.Pace, 3*24*plan.Unit)
-			expect.Equal(in, spend.Used, 0)
-			expect.Nil(in, spend.Limit)
-			expect.Equal(in, spend.Risk, usage.LowRisk)
-			expect.Equal(in, spend.Then, "nothing")
-		}
-		if name == "a user" {
-			expect.Equal(in, spend.Pace, 43*24*plan.Unit)
-			expect.Equal(in, spend.Used, 43*plan.Unit)
-			expect.Equal(in, *spend.Limit, 1_000_000*plan.Unit)
-			expect.Equal(in, spend.Then, "refused")
-		}
-		if name == "the agent" &&
-			strings.Contains(servicetest.TextOf(t, []any{report, volume, failed, slow, cached, spent}),
-				b.KeyID.String()) {
-			t.Errorf("the agent is shown the other key")
-		}
+		t.Run(name, func(t *testing.T) {
+			report := servicetest.Must[usage.UsageReport](t)(b.UsageReport.Invoke(b.Ctx, c.caller,
+				usage.UsageReportInput{Hours: 48}))
+			volume := servicetest.Must[usage.UsageVolume](t)(b.UsageVolume.Invoke(b.Ctx, c.caller,
+				usage.UsageVolumeInput{Window: "7d"}))
+			failed, slow, cached, spent := servicetest.Stats(t, b, c.caller, "errors", "7d"),
+				servicetest.Stats(t, b, c.caller, "latency", "7d"),
+				servicetest.Stats(t, b, c.caller, "cache", "7d"), servicetest.Stats(t, b, c.caller, "spend", "7d")
+			var charted int64
+			for _, bucket := range volume.Buckets {
+				charted += bucket.Requests
+			}
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, string(report.Scope), c.scope)
+			expect.Equal(in, report.TotalRequests, c.requests)
+			expect.Equal(in, int64(len(report.ByKey)), c.keys)
+			expect.Equal(in, charted, c.requests)
+			expect.Equal(in, failed.Summary.Errors.Failures, c.failures)
+			expect.Len(in, failed.Summary.Errors.Recent, c.recent)
+			expect.Equal(in, slow.Summary.Latency.Calls, c.timed)
+			expect.Equal(in, cached.Summary.Cache.Misses, c.timed)
+			// The account is younger than an hour, so the pace is that of an hour. The agent's key
+			// has no cap.
+			spend := spent.Summary.Spend
+			in = expect.In(t, "%s is told of a spend", name)
+			if name == "the agent" {
+				expect.Equal(in, spend.Pace, 3*24*plan.Unit)
+				expect.Equal(in, spend.Used, 0)
+				expect.Nil(in, spend.Limit)
+				expect.Equal(in, spend.Risk, usage.LowRisk)
+				expect.Equal(in, spend.Then, "nothing")
+			}
+			if name == "a user" {
+				expect.Equal(in, spend.Pace, 43*24*plan.Unit)
+				expect.Equal(in, spend.Used, 43*plan.Unit)
+				expect.Equal(in, *spend.Limit, 1_000_000*plan.Unit)
+				expect.Equal(in, spend.Then, "refused")
+			}
+			if name == "the agent" &&
+				strings.Contains(servicetest.TextOf(t, []any{report, volume, failed, slow, cached, spent}),
+					b.KeyID.String()) {
+				t.Errorf("the agent is shown the other key")
+			}
+		})
 	}
 	b.Refuses(t, b.UsageReport, servicetest.Browser(""), nil, fault.KeyInvalid)
 	b.Refuses(t, b.UsageStats, b.Key, nil, fault.FieldRefused)

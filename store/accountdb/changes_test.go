@@ -208,9 +208,11 @@ func TestChange_ThatFailsLeavesNothingBehind(t *testing.T) {
 		"no rate":             func(a *accountdb.Account) error { a.Custom = &account.Custom{Quota: 1}; return nil },
 		"end without a begin": func(a *accountdb.Account) error { a.Cycle.Ends = time.Now(); return nil },
 	} {
-		if _, err := s.ChangeAccount(ctx, id, "change", storetest.Operator, change); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := s.ChangeAccount(ctx, id, "change", storetest.Operator, change); err == nil {
+				t.Error("accepted")
+			}
+		})
 	}
 	if a := storetest.Must[accountdb.Account](t)(s.LoadAccount(ctx, id)); a.Version != 1 || a.Status != account.Active {
 		t.Errorf("the account is %+v", a)
@@ -329,11 +331,13 @@ func TestPack_ThatNobodyCanHoldIsRefused(t *testing.T) {
 			p.GrantedAt, p.Expires = now.AddDate(-2, 0, 0), now.AddDate(-1, 0, 0)
 		},
 	} {
-		refused, ok := errors.AsType[*fault.Error](grant(name, change))
-		in := expect.In(t, "%s", name)
-		require.True(in, ok)
-		expect.Equal(in, refused.Reason, fault.FieldRefused)
-		expect.NotEqual(in, refused.Message, "")
+		t.Run(name, func(t *testing.T) {
+			refused, ok := errors.AsType[*fault.Error](grant(name, change))
+			in := expect.In(t, "%s", name)
+			require.True(in, ok)
+			expect.Equal(in, refused.Reason, fault.FieldRefused)
+			expect.NotEqual(in, refused.Message, "")
+		})
 	}
 	if packs := storetest.Must[[]accountdb.Pack](t)(s.ListPacks(ctx, id)); len(packs) != 0 {
 		t.Errorf("refused packs are there: %+v", packs)

@@ -2,6 +2,7 @@ package billingdb_test
 
 import (
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -168,10 +169,12 @@ func TestInvoices_StayWithTheirAccount(t *testing.T) {
 		{billed.Add(time.Second), billed.AddDate(1, 0, 0), 0},
 		{billed.AddDate(-1, 0, 0), billed, 0},
 	} {
-		if list := storetest.Must[[]subscription.Invoice](t)(s.ListInvoices(ctx, id, tc.since, tc.before, 10)); len(
-			list) != tc.want {
-			t.Errorf("%d invoices from %s to %s", len(list), tc.since, tc.before)
-		}
+		t.Run(strconv.Itoa(tc.want), func(t *testing.T) {
+			if list := storetest.Must[[]subscription.Invoice](t)(s.ListInvoices(ctx, id, tc.since, tc.before, 10)); len(
+				list) != tc.want {
+				t.Errorf("%d invoices from %s to %s", len(list), tc.since, tc.before)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package paymentdb_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -208,22 +209,25 @@ func TestAuthorization_TheOlderTheRarerItIsLookedFor(t *testing.T) {
 		1: {0, 14 * time.Second, 17 * time.Second}, 2: {9 * time.Minute, 149 * time.Second, 152 * time.Second},
 		3: {24 * time.Hour, 3599 * time.Second, time.Hour},
 	} {
-		a := reserved(ctx, t, s, nonce, time.Minute)
-		storetest.Must[bool](t)(s.BeginSettling(ctx, a.Attempt, 0))
-		storetest.Must[pgconn.CommandTag](t)(
-			conn.Exec(ctx,
-				"UPDATE payment_authorizations SET reserved_at = now() - make_interval(secs => $1) WHERE attempt = $2",
-				c.age.Seconds(), a.Attempt.UUID))
-		storetest.Must[[]paymentdb.Authorization](t)(s.ClaimAuthorizations(ctx, 15*time.Second, 10))
-		var left float64
-		if err := conn.QueryRow(ctx,
-			"SELECT extract(EPOCH FROM look_at - now())::float8 FROM payment_authorizations WHERE attempt = $1",
-			a.Attempt.UUID).Scan(&left); err != nil {
-			t.Fatal(err)
-		}
-		if pause := time.Duration(left * float64(time.Second)); pause < c.least-10*time.Second || pause > c.most {
-			t.Errorf("at an age of %s it is left alone for %s, want %s", c.age, pause, c.most)
-		}
+		t.Run(fmt.Sprint(nonce), func(t *testing.T) {
+			a := reserved(ctx, t, s, nonce, time.Minute)
+			storetest.Must[bool](t)(s.BeginSettling(ctx, a.Attempt, 0))
+			storetest.Must[pgconn.CommandTag](t)(
+				conn.Exec(ctx,
+					"UPDATE payment_authorizations SET reserved_at = now() - make_interval(secs => $1) "+
+						"WHERE attempt = $2",
+					c.age.Seconds(), a.Attempt.UUID))
+			storetest.Must[[]paymentdb.Authorization](t)(s.ClaimAuthorizations(ctx, 15*time.Second, 10))
+			var left float64
+			if err := conn.QueryRow(ctx,
+				"SELECT extract(EPOCH FROM look_at - now())::float8 FROM payment_authorizations WHERE attempt = $1",
+				a.Attempt.UUID).Scan(&left); err != nil {
+				t.Fatal(err)
+			}
+			if pause := time.Duration(left * float64(time.Second)); pause < c.least-10*time.Second || pause > c.most {
+				t.Errorf("at an age of %s it is left alone for %s, want %s", c.age, pause, c.most)
+			}
+		})
 	}
 }
 

@@ -82,11 +82,13 @@ func TestDesk_FormSentTwiceIsDoneOnce(t *testing.T) {
 		},
 		"scope": func(n *supportdb.NewTicket) { n.Scope = supportdb.Scope{UUID: uuid.New()} },
 	} {
-		other := n
-		change(&other)
-		if made, _, err := s.CreateTicket(ctx, other); !errors.Is(err, supportdb.ErrFormSent) {
-			t.Errorf("the form with another %s gives %+v, %v", name, made, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			other := n
+			change(&other)
+			if made, _, err := s.CreateTicket(ctx, other); !errors.Is(err, supportdb.ErrFormSent) {
+				t.Errorf("the form with another %s gives %+v, %v", name, made, err)
+			}
+		})
 	}
 	for name, change := range map[string]func(*supportdb.TicketReply){
 		"text": func(r *supportdb.TicketReply) { r.Text = "Else." }, "reopen": func(r *supportdb.TicketReply) {
@@ -94,11 +96,13 @@ func TestDesk_FormSentTwiceIsDoneOnce(t *testing.T) {
 		},
 		"side": func(r *supportdb.TicketReply) { r.By = ticket.Operator },
 	} {
-		other := reply
-		change(&other)
-		if got, _, err := s.ReplyTicket(ctx, other); !errors.Is(err, supportdb.ErrFormSent) || got.Messages != 2 {
-			t.Errorf("the form with another %s gives %+v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			other := reply
+			change(&other)
+			if got, _, err := s.ReplyTicket(ctx, other); !errors.Is(err, supportdb.ErrFormSent) || got.Messages != 2 {
+				t.Errorf("the form with another %s gives %+v, %v", name, got, err)
+			}
+		})
 	}
 	second := create(newTicket(of.ID, 0, noon))
 	reply.Number = second.Number

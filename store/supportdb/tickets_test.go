@@ -143,9 +143,11 @@ func TestTicket_SameSymptomJoinsItWithinAnHour(t *testing.T) {
 			return err
 		},
 	} {
-		if err := look(); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s: %v", what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			if err := look(); !errors.Is(err, store.ErrNotFound) {
+				t.Error(err)
+			}
+		})
 	}
 	if _, _, err := s.LoadTicket(ctx, of.ID, ofAgent.Scope, agents.Number); err != nil {
 		t.Errorf("its own: %v", err)

@@ -75,9 +75,11 @@ func TestBooks_BothOfAPeriodSayTheSame(t *testing.T) {
 		"plan": {Requests: 4, Units: storetest.UnitsOf(5)}, pack: {Requests: 1, Units: storetest.UnitsOf(3)},
 		"": {Requests: 5},
 	} {
-		if got := books.BySource[source]; got != figures {
-			t.Errorf("from source %q came %+v, want %+v", source, got, figures)
-		}
+		t.Run(source, func(t *testing.T) {
+			if got := books.BySource[source]; got != figures {
+				t.Errorf("from source %q came %+v, want %+v", source, got, figures)
+			}
+		})
 	}
 	empty := storetest.Must[usagedb.UsageBooks](t)(s.UsageBooks(ctx,
 		usagedb.UsagePeriod{Account: id, Period: "2026-12-01"}))
@@ -185,10 +187,12 @@ func TestBooks_PeriodsOfEitherAreListedInPages(t *testing.T) {
 		book string
 		of   usagedb.UsagePeriod
 	}{{"usage_hours", want[0]}, {"usage_periods", want[1]}, {"usage_periods", want[11]}, {"usage_hours", want[10]}} {
-		if _, err := conn.Exec(ctx, "DELETE FROM "+lost.book+" WHERE account_id = $1 AND period = $2::date",
-			lost.of.Account.UUID, lost.of.Period); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(lost.book, func(t *testing.T) {
+			if _, err := conn.Exec(ctx, "DELETE FROM "+lost.book+" WHERE account_id = $1 AND period = $2::date",
+				lost.of.Account.UUID, lost.of.Period); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	if all := storetest.Must[[]usagedb.UsagePeriod](t)(s.ListUsagePeriods(ctx, usagedb.UsagePeriod{},
 		math.MaxInt)); !slices.Equal(

@@ -80,10 +80,12 @@ func TestCosts_AreOfTheDaysAskedFor(t *testing.T) {
 		"the day before": {costDay.AddDate(0, 0, -1), costDay, 0},
 		"the day after":  {costUntil, costUntil.AddDate(0, 0, 1), 0},
 	} {
-		got := storetest.Must[usagedb.Costs](t)(s.GetCosts(ctx, c.since, c.until, 10))
-		if len(got.Methods) != c.methods {
-			t.Errorf("%s: %d methods, want %d", name, len(got.Methods), c.methods)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := storetest.Must[usagedb.Costs](t)(s.GetCosts(ctx, c.since, c.until, 10))
+			if len(got.Methods) != c.methods {
+				t.Errorf("%d methods, want %d", len(got.Methods), c.methods)
+			}
+		})
 	}
 }
 

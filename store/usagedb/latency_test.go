@@ -209,20 +209,22 @@ func TestLatency_IsReadByWindowKeyChainAndStep(t *testing.T) {
 		},
 		"nothing": {usagedb.LatencyQuery{Since: noon.Add(time.Hour), Until: noon.Add(2 * time.Hour)}, nil},
 	} {
-		tc.q.Account = id
-		var got []group
-		for _, f := range storetest.Must[[]usagedb.LatencyFigures](t)(s.Latency(ctx, tc.q)) {
-			got = append(got, group{f.Key, f.Chain, f.Start, f.Relayed.Calls(), f.Hits.Calls()})
-		}
-		if len(got) != len(tc.want) {
-			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
-			continue
-		}
-		for i := range got {
-			if got[i] != tc.want[i] {
-				t.Errorf("%s: group %d is %+v, want %+v", name, i, got[i], tc.want[i])
+		t.Run(name, func(t *testing.T) {
+			tc.q.Account = id
+			var got []group
+			for _, f := range storetest.Must[[]usagedb.LatencyFigures](t)(s.Latency(ctx, tc.q)) {
+				got = append(got, group{f.Key, f.Chain, f.Start, f.Relayed.Calls(), f.Hits.Calls()})
 			}
-		}
+			if len(got) != len(tc.want) {
+				t.Errorf("%+v, want %+v", got, tc.want)
+				return
+			}
+			for i := range got {
+				if got[i] != tc.want[i] {
+					t.Errorf("group %d is %+v, want %+v", i, got[i], tc.want[i])
+				}
+			}
+		})
 	}
 	if _, err := s.Latency(ctx, usagedb.LatencyQuery{
 		Account: id, Since: since, Until: noon, Step: 90 * time.Minute,

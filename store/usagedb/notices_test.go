@@ -90,11 +90,13 @@ func TestNotices_SharesOfAnAllowanceAreRecordedWhenReached(t *testing.T) {
 		"a plan that counts by day":   {plan.Door1, plan.Must(plan.Door1).Included * 31, 0},
 		"a contract without a figure": {plan.Enterprise, free * 1000, 0},
 	} {
-		id := storetest.CreateOwner(ctx, t, s, test.plan)
-		commit(ctx, t, s, spent(id, 1, test.used))
-		if got := noticesOf(ctx, t, s, id); len(got) != test.want || test.want == 1 && got[0] != 80 {
-			t.Errorf("%s: noticed %v percent, want %d of 80 and 100", name, got, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			id := storetest.CreateOwner(ctx, t, s, test.plan)
+			commit(ctx, t, s, spent(id, 1, test.used))
+			if got := noticesOf(ctx, t, s, id); len(got) != test.want || test.want == 1 && got[0] != 80 {
+				t.Errorf("noticed %v percent, want %d of 80 and 100", got, test.want)
+			}
+		})
 	}
 	unknown := account.NewID()
 	commit(ctx, t, s, spent(unknown, 1, free))
@@ -111,19 +113,22 @@ func TestNotices_FiguresOfAContractAreTheAllowance(t *testing.T) {
 		quota plan.Units
 		want  int // number of notices, of 80 and 100 percent
 	}{{quota, 2}, {quota * 5 / 4, 1}, {quota * 2, 0}, {plan.Unlimited, 0}, {0, 0}} {
-		id := storetest.CreateOwner(ctx, t, s, plan.Enterprise)
-		storetest.Must[accountdb.Account](t)(s.ChangeAccount(ctx, id, "set_enterprise", storetest.Operator,
-			func(a *accountdb.Account) error {
-				a.Custom = &account.Custom{
-					Quota: contract.quota,
-					Rate:  account.RateWindow{Limit: 100, Per: time.Second},
-				}
-				return nil
-			}))
-		commit(ctx, t, s, spentAt(nextMonth(), id, 1, quota))
-		if got := noticesIn(ctx, t, s, monthOf(nextMonth()), id); len(got) != contract.want {
-			t.Errorf("of a quota of %s noticed %v percent, want %d of 80 and 100", contract.quota, got, contract.want)
-		}
+		t.Run(contract.quota.String(), func(t *testing.T) {
+			id := storetest.CreateOwner(ctx, t, s, plan.Enterprise)
+			storetest.Must[accountdb.Account](t)(s.ChangeAccount(ctx, id, "set_enterprise", storetest.Operator,
+				func(a *accountdb.Account) error {
+					a.Custom = &account.Custom{
+						Quota: contract.quota,
+						Rate:  account.RateWindow{Limit: 100, Per: time.Second},
+					}
+					return nil
+				}))
+			commit(ctx, t, s, spentAt(nextMonth(), id, 1, quota))
+			if got := noticesIn(ctx, t, s, monthOf(nextMonth()), id); len(got) != contract.want {
+				t.Errorf("of a quota of %s noticed %v percent, want %d of 80 and 100", contract.quota, got,
+					contract.want)
+			}
+		})
 	}
 }
 
@@ -237,13 +242,15 @@ func TestNotices_PastPeriodGoesByTheTermsOfItsTime(t *testing.T) {
 			plan.Free, func(a *accountdb.Account) { a.Cycle.Anchor = lastSlot().Add(10 * time.Second) }, 0,
 		},
 	} {
-		id, at := storetest.CreateOwner(ctx, t, s, test.plan), lastSlot()
-		commit(ctx, t, s, spentAt(at.Add(-time.Minute), id, 1, free/2))
-		storetest.ChangeAccount(ctx, t, s, id, test.change)
-		commit(ctx, t, s, spentAt(at, id, 2, free/2))
-		if got := noticesIn(ctx, t, s, monthOf(at), id); len(got) != test.want {
-			t.Errorf("%s: noticed %v percent, want %d of 80 and 100", name, got, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			id, at := storetest.CreateOwner(ctx, t, s, test.plan), lastSlot()
+			commit(ctx, t, s, spentAt(at.Add(-time.Minute), id, 1, free/2))
+			storetest.ChangeAccount(ctx, t, s, id, test.change)
+			commit(ctx, t, s, spentAt(at, id, 2, free/2))
+			if got := noticesIn(ctx, t, s, monthOf(at), id); len(got) != test.want {
+				t.Errorf("noticed %v percent, want %d of 80 and 100", got, test.want)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package usagedb_test
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -44,9 +45,12 @@ func TestPartitions_CallsLandWhateverExists(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []usagedb.Call{today, ahead, unknown, later} {
-		if got := storetest.Must[[]usagedb.Call](t)(s.FindCalls(ctx, want.RequestID)); len(got) != 1 || got[0] != want {
-			t.Errorf("recorded %+v, want %+v", got, want)
-		}
+		t.Run(string(want.Chain), func(t *testing.T) {
+			if got := storetest.Must[[]usagedb.Call](t)(s.FindCalls(ctx, want.RequestID)); len(got) != 1 ||
+				got[0] != want {
+				t.Errorf("recorded %+v, want %+v", got, want)
+			}
+		})
 	}
 }
 
@@ -64,9 +68,11 @@ func TestPartitions_OldCallsAreDroppedByDay(t *testing.T) {
 		t.Errorf("dropped %d partitions, want 1", dropped)
 	}
 	for call, want := range map[usagedb.Call]int{old: 0, stray: 0, kept: 1} {
-		if got := storetest.Must[[]usagedb.Call](t)(s.FindCalls(ctx, call.RequestID)); len(got) != want {
-			t.Errorf("call of %s: %d records left, want %d", call.StartedAt, len(got), want)
-		}
+		t.Run(fmt.Sprint(call), func(t *testing.T) {
+			if got := storetest.Must[[]usagedb.Call](t)(s.FindCalls(ctx, call.RequestID)); len(got) != want {
+				t.Errorf("call of %s: %d records left, want %d", call.StartedAt, len(got), want)
+			}
+		})
 	}
 }
 

@@ -56,9 +56,11 @@ func TestUsage_RecommitCountsOnce(t *testing.T) {
 		"refund": {Requests: -1, Units: storetest.UnitsOf(-1)},
 	}
 	for outcome, figures := range want {
-		if got[outcome] != figures {
-			t.Errorf("%s is %+v, want %+v", outcome, got[outcome], figures)
-		}
+		t.Run(outcome, func(t *testing.T) {
+			if got[outcome] != figures {
+				t.Errorf("%s is %+v, want %+v", outcome, got[outcome], figures)
+			}
+		})
 	}
 	if len(hours) != len(want) {
 		t.Errorf("%d rows, want %d", len(hours), len(want))
@@ -199,7 +201,9 @@ func TestSeed_ListsTheFlushesThatTheMeterMayHave(t *testing.T) {
 		-2 * time.Hour: "again after a failover", 0: "at", time.Minute: "after",
 	}
 	for ago, generation := range generations {
-		commit(ctx, t, s, bucketOf(id, slot.Add(ago), generation, lineOf(account.NewKeyID(), "ok", "plan", 1, 1)))
+		t.Run(ago.String(), func(t *testing.T) {
+			commit(ctx, t, s, bucketOf(id, slot.Add(ago), generation, lineOf(account.NewKeyID(), "ok", "plan", 1, 1)))
+		})
 	}
 	commit(ctx, t, s, bucketOf(id, slot, "flushed long ago"))
 	if _, err := conn.Exec(ctx,

@@ -95,9 +95,11 @@ func TestUsageWindow_AddsUpAcrossPeriods(t *testing.T) {
 			},
 		}},
 	} {
-		if !slices.Equal(c.got.Groups, c.want) || c.got.All != int64(len(c.want)) {
-			t.Errorf("%s it is %+v, want %+v", what, c.got, c.want)
-		}
+		t.Run(what, func(t *testing.T) {
+			if !slices.Equal(c.got.Groups, c.want) || c.got.All != int64(len(c.want)) {
+				t.Errorf("%s it is %+v, want %+v", what, c.got, c.want)
+			}
+		})
 	}
 	// A list is cut to its largest groups, and still has the number of all groups.
 	cut := storetest.Must[usagedb.UsageReport](t)(s.ReportUsage(ctx, &all, 1)).ByKey
@@ -125,9 +127,11 @@ func TestUsageWindow_AddsUpAcrossPeriods(t *testing.T) {
 			usagedb.UsageWindow{Account: id, Since: turn.Add(-30 * 24 * time.Hour)}, sums(122, 112, 5, 115),
 		},
 	} {
-		if got := storetest.Must[usagedb.UsageReport](t)(s.ReportUsage(ctx, &c.window, 20)).Whole; got != c.want {
-			t.Errorf("%s: %+v, want %+v", what, got, c.want)
-		}
+		t.Run(what, func(t *testing.T) {
+			if got := storetest.Must[usagedb.UsageReport](t)(s.ReportUsage(ctx, &c.window, 20)).Whole; got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
 	}
 }
 

@@ -182,11 +182,13 @@ func TestStart_RefusesASchemaThatIsNotThePrograms(t *testing.T) {
 			"newer than this program: deploy the version that migrated it",
 		},
 	} {
-		s := newSite(t)
-		s.alter(tc.change)
-		for _, args := range opensRecord {
-			s.refused("a schema that is "+tc.name, args, "DATABASE_URL", tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			s := newSite(t)
+			s.alter(tc.change)
+			for _, args := range opensRecord {
+				s.refused("a schema that is "+tc.name, args, "DATABASE_URL", tc.want)
+			}
+		})
 	}
 }
 

@@ -367,9 +367,11 @@ func TestTally_FindsEveryKindOfDifference(t *testing.T) {
 		"a refusal for another reason":  append(lines(2, 1, 1, 1, 1, 2000), line{at, "plan_quota", 2, 0}),
 		"a refund beyond what is known": lines(3, 3, 1, 2, 1, 2000),
 	} {
-		if wrong := count(log, nil, nil).compare(bad); wrong == nil {
-			t.Errorf("%s was not found", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			if wrong := count(log, nil, nil).compare(bad); wrong == nil {
+				t.Errorf("%s was not found", what)
+			}
+		})
 	}
 }
 
@@ -393,8 +395,10 @@ func TestTally_FindsACallThatIsChargedAndWasAnswered503(t *testing.T) {
 			[]line{{at, "ok", 1, 2000}, {at, "refund", -1, -2000}, {at, "meter_unreachable", 1, 0}}, true,
 		},
 	} {
-		if wrong := count(log, nil, nil).compare(row.lines); (wrong != nil) != row.wrong {
-			t.Errorf("%s: %v", what, wrong)
-		}
+		t.Run(what, func(t *testing.T) {
+			if wrong := count(log, nil, nil).compare(row.lines); (wrong != nil) != row.wrong {
+				t.Error(wrong)
+			}
+		})
 	}
 }

@@ -167,9 +167,11 @@ func TestUtilities_AnswerAsEthersAndViem(t *testing.T) {
 		"checksum": {300, 300}, "convert": {3300, 50}, "selector": {5000, 1000},
 		"keccak": {1000, 0}, "verify": {400, 400},
 	} {
-		if answered[op] < least[0] || refused[op] < least[1] {
-			t.Errorf("too few of %s were compared", op)
-		}
+		t.Run(op, func(t *testing.T) {
+			if answered[op] < least[0] || refused[op] < least[1] {
+				t.Errorf("too few of %s were compared", op)
+			}
+		})
 	}
 	for _, d := range differences {
 		if met[d.library+": "+d.name] == 0 {

@@ -63,11 +63,13 @@ func TestSignature_IsReadInCanonicalForm(t *testing.T) {
 		// Solidity's order: the last bracket is the outermost.
 		"f(uint8[2][])": "f(uint8[2][])",
 	} {
-		f := function(t, text)
-		selector := f.Selector()
-		if got := f.Signature() + " " + abi.Hex(selector[:]); !strings.HasPrefix(got, want) {
-			t.Errorf("%s is read as %s, want %s", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			f := function(t, text)
+			selector := f.Selector()
+			if got := f.Signature() + " " + abi.Hex(selector[:]); !strings.HasPrefix(got, want) {
+				t.Errorf("%s is read as %s, want %s", text, got, want)
+			}
+		})
 	}
 }
 
@@ -127,18 +129,20 @@ func TestArguments_AreShownByTheirTypes(t *testing.T) {
 			`[[[{"name":"","type":"uint8","value":"5"},{"name":"","type":"bool","value":true}]],"x"]`,
 		},
 	} {
-		data := words(t, c.data...)
-		args, err := function(t, c.signature).Decode(data)
-		if err != nil {
-			t.Errorf("%s: %v", c.signature, err)
-			continue
-		}
-		if got := shown(t, args); got != c.want {
-			t.Errorf("%s gives %s, want %s", c.signature, got, c.want)
-		}
-		if again := abi.Encode(args); string(again) != string(data) {
-			t.Errorf("%s: encodes to %x, want %x", c.signature, again, data)
-		}
+		t.Run(c.signature, func(t *testing.T) {
+			data := words(t, c.data...)
+			args, err := function(t, c.signature).Decode(data)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got := shown(t, args); got != c.want {
+				t.Errorf("%s gives %s, want %s", c.signature, got, c.want)
+			}
+			if again := abi.Encode(args); string(again) != string(data) {
+				t.Errorf("encodes to %x, want %x", again, data)
+			}
+		})
 	}
 }
 
@@ -183,17 +187,19 @@ func TestDecode_NonStandardLayoutsAreReadAndReported(t *testing.T) {
 			string(words(t, "20", "3", "61626378.")),
 		},
 	} {
-		args, err := function(t, c.signature).Decode([]byte(c.data))
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if got := shown(t, args); got != c.want {
-			t.Errorf("%s: gives %s, want %s", c.name, got, c.want)
-		}
-		if string(abi.Encode(args)) == c.data {
-			t.Errorf("%s is taken for the standard layout", c.name)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			args, err := function(t, c.signature).Decode([]byte(c.data))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got := shown(t, args); got != c.want {
+				t.Errorf("gives %s, want %s", got, c.want)
+			}
+			if string(abi.Encode(args)) == c.data {
+				t.Errorf("%s is taken for the standard layout", c.name)
+			}
+		})
 	}
 }
 
@@ -279,14 +285,16 @@ func TestDecode_MismatchIsRefusedByPlaceAndReason(t *testing.T) {
 		{"bool of 2", "f(bool)", []string{"2"}, "argument 1 is neither 0 nor 1, and its type is bool"},
 		{"bool of 257", "f(bool)", []string{"101"}, "argument 1 has bits beyond its type, bool"},
 	} {
-		args, err := function(t, c.signature).Decode(words(t, c.data...))
-		if err == nil {
-			t.Errorf("%s is read: %s", c.name, shown(t, args))
-			continue
-		}
-		if r, ok := errors.AsType[*abi.ArgumentError](err); !ok || r.Error() != c.want {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			args, err := function(t, c.signature).Decode(words(t, c.data...))
+			if err == nil {
+				t.Errorf("%s is read: %s", c.name, shown(t, args))
+				return
+			}
+			if r, ok := errors.AsType[*abi.ArgumentError](err); !ok || r.Error() != c.want {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+		})
 	}
 }
 

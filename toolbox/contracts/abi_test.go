@@ -365,17 +365,19 @@ func TestContract_UnreadableChainIsAFailure(t *testing.T) {
 		{"eth_getCode", fault.New(fault.UpstreamTimeout, ""), fault.UpstreamTimeout},
 		{"eth_call", &node.Error{Code: -32000, Message: "busy"}, fault.UpstreamFailed},
 	} {
-		h := setup(t)
-		h.verified(token, "Proxy", adminABI, notAProxy)
-		h.verified(logic, "Logic", tokenABI, notAProxy)
-		h.chain.slot(beaconSlot, beacon)
-		h.chain.returns(beacon, "0x5c60da1b", logic)
-		h.chain.fail(c.method, c.err)
-		h.fails(t, c.method, c.want)
-		h.chain.fail(c.method, nil)
-		if a, _ := h.abi(t); *a.Name != "Logic" {
-			t.Errorf("after %s failed it gave %+v", c.method, a)
-		}
+		t.Run(c.method, func(t *testing.T) {
+			h := setup(t)
+			h.verified(token, "Proxy", adminABI, notAProxy)
+			h.verified(logic, "Logic", tokenABI, notAProxy)
+			h.chain.slot(beaconSlot, beacon)
+			h.chain.returns(beacon, "0x5c60da1b", logic)
+			h.chain.fail(c.method, c.err)
+			h.fails(t, c.method, c.want)
+			h.chain.fail(c.method, nil)
+			if a, _ := h.abi(t); *a.Name != "Logic" {
+				t.Errorf("after %s failed it gave %+v", c.method, a)
+			}
+		})
 	}
 	for _, garbage := range []string{`null`, `17`, `"60"`, `"0xzz"`, `{}`} {
 		h := setup(t)

@@ -179,9 +179,11 @@ func TestDecode_OfOneSelectorsFunctionsTheOneWithoutARestIsTaken(t *testing.T) {
 		call("42966c68", strings.Repeat("f", 64)):               "burn(uint256)",
 		call("42966c68", strings.Repeat("7", 32)+".", "1") + "": "collate_propagate_storage(bytes16)",
 	} {
-		if d, _ := h.decoded(t, data); *d.Function != want {
-			t.Errorf("%s gave %s, want %s", data, *d.Function, want)
-		}
+		t.Run(data, func(t *testing.T) {
+			if d, _ := h.decoded(t, data); *d.Function != want {
+				t.Errorf("%s gave %s, want %s", data, *d.Function, want)
+			}
+		})
 	}
 	// Overloaded functions have different selectors; duplicates of a function count once.
 	h = setup(t)
@@ -227,12 +229,14 @@ func TestDecode_DataThatDoesNotFitIsRefusedWithWhatIsWrong(t *testing.T) {
 			"selector",
 		"a9059c": "data has 3 bytes.",
 	} {
-		d, _, err := h.decode(t, data)
-		refusal, ok := errors.AsType[*fault.Error](err)
-		in := expect.In(t, "%s", data)
-		require.True(in, ok, d, err)
-		expect.Equal(in, refusal.Reason, fault.FieldRefused)
-		expect.Contains(in, refusal.Message, want)
+		t.Run(data, func(t *testing.T) {
+			d, _, err := h.decode(t, data)
+			refusal, ok := errors.AsType[*fault.Error](err)
+			in := expect.In(t, "%s", data)
+			require.True(in, ok, d, err)
+			expect.Equal(in, refusal.Reason, fault.FieldRefused)
+			expect.Contains(in, refusal.Message, want)
+		})
 	}
 }
 
@@ -250,24 +254,26 @@ func TestDecode_DataWithoutASelectorIsATransferOrAFallback(t *testing.T) {
 		{"", "", "", "The data is empty: a plain transfer of value."},
 		{`[{"type":"fallback"}]`, "010203", "fallback()", ""},
 	} {
-		h := setup(t)
-		h.unverified(token)
-		if c.abi != "" {
-			h.verified(token, "Token", c.abi, notAProxy)
-		}
-		d, _ := h.decoded(t, c.data)
-		function := ""
-		if d.Function != nil {
-			function = *d.Function
-		}
-		in := expect.In(t, "%q with %s", c.data, c.abi)
-		expect.Equal(in, function, c.function)
-		expect.Nil(in, d.Selector)
-		expect.Contains(in, d.Note, c.note)
-		expect.NotNil(in, d.Args)
-		if c.data != "" && shown(t, d.Args) != `[{"name":"","type":"bytes3","value":"0x010203","dynamic":false}]` {
-			t.Errorf("its arguments are %s", shown(t, d.Args))
-		}
+		t.Run(c.abi, func(t *testing.T) {
+			h := setup(t)
+			h.unverified(token)
+			if c.abi != "" {
+				h.verified(token, "Token", c.abi, notAProxy)
+			}
+			d, _ := h.decoded(t, c.data)
+			function := ""
+			if d.Function != nil {
+				function = *d.Function
+			}
+			in := expect.In(t, "%q with %s", c.data, c.abi)
+			expect.Equal(in, function, c.function)
+			expect.Nil(in, d.Selector)
+			expect.Contains(in, d.Note, c.note)
+			expect.NotNil(in, d.Args)
+			if c.data != "" && shown(t, d.Args) != `[{"name":"","type":"bytes3","value":"0x010203","dynamic":false}]` {
+				t.Errorf("its arguments are %s", shown(t, d.Args))
+			}
+		})
 	}
 	h := setup(t)
 	h.unverified(token)
@@ -415,25 +421,27 @@ func TestDecode_UnknownCallIsExplainedInWords(t *testing.T) {
 		},
 		{adminABI, "null", "fallback()", "so its fallback function runs"},
 	} {
-		h := setup(t)
-		h.unverified(token)
-		if c.abi != "" {
-			h.verified(token, "Token", c.abi, notAProxy)
-		}
-		h.known("12345678", c.entries)
-		d, kept := h.decoded(t, call("12345678", "1")+"ff")
-		function := ""
-		if d.Function != nil {
-			function = *d.Function
-		}
-		args := `[{"name":"","type":"bytes32","value":"0x` + strings.Repeat("0", 63) +
-			`1","dynamic":false},{"name":"","type":"bytes1","value":"0xff","dynamic":false}]`
-		in := expect.In(t, "%s with %s", c.entries, c.abi)
-		expect.Equal(in, function, c.function)
-		expect.Contains(in, d.Note, c.note)
-		expect.Equal(in, shown(t, d.Args), args)
-		expect.Equal(in, kept, 5*time.Minute)
-		expect.False(in, d.Guess)
+		t.Run(c.entries, func(t *testing.T) {
+			h := setup(t)
+			h.unverified(token)
+			if c.abi != "" {
+				h.verified(token, "Token", c.abi, notAProxy)
+			}
+			h.known("12345678", c.entries)
+			d, kept := h.decoded(t, call("12345678", "1")+"ff")
+			function := ""
+			if d.Function != nil {
+				function = *d.Function
+			}
+			args := `[{"name":"","type":"bytes32","value":"0x` + strings.Repeat("0", 63) +
+				`1","dynamic":false},{"name":"","type":"bytes1","value":"0xff","dynamic":false}]`
+			in := expect.In(t, "%s with %s", c.entries, c.abi)
+			expect.Equal(in, function, c.function)
+			expect.Contains(in, d.Note, c.note)
+			expect.Equal(in, shown(t, d.Args), args)
+			expect.Equal(in, kept, 5*time.Minute)
+			expect.False(in, d.Guess)
+		})
 	}
 }
 

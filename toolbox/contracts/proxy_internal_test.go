@@ -42,10 +42,12 @@ func TestMinimalProxies_AreFoundByTheirCode(t *testing.T) {
 		"its head alone":              {head, ""},
 		"nothing":                     {"", ""},
 	} {
-		to, ok := minimalProxy(unhex(c.code))
-		if got := strings.TrimPrefix(strings.ToLower(to.Checksummed()), "0x"); ok != (c.want != "") ||
-			(ok && got != c.want) {
-			t.Errorf("%s: gives %s, %v; want %q", name, got, ok, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			to, ok := minimalProxy(unhex(c.code))
+			if got := strings.TrimPrefix(strings.ToLower(to.Checksummed()), "0x"); ok != (c.want != "") ||
+				(ok && got != c.want) {
+				t.Errorf("gives %s, %v; want %q", got, ok, c.want)
+			}
+		})
 	}
 }

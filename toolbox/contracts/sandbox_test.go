@@ -75,22 +75,24 @@ func TestSandbox_ContractsAreFoundOnTheirChain(t *testing.T) {
 		{sandbox.USDC(chain.BaseMainnet), "FiatTokenV2_2", "ZeppelinOSProxy", common.Address{}},
 		{sandbox.Unverified, "", "", common.Address{}},
 	} {
-		a, _, err := s.ABI(t.Context(), chain.BaseMainnet, wallet.Address(c.at))
-		if err != nil {
-			t.Errorf("%s: %v", c.at, err)
-			continue
-		}
-		switch {
-		case c.name == "" && c.proxy == "" && (a.Verified || !strings.Contains(a.Note, "verify.sourcify.dev")):
-			t.Errorf("%s, which nobody verified, gave %+v", c.at, a)
-		case c.name != "" && (!a.Verified || *a.Name != c.name || len(a.ABI) == 0):
-			t.Errorf("%s gave verified %v, name %v, note %q", c.at, a.Verified, a.Name, a.Note)
-		case c.proxy != "" && (a.Proxy == nil || *a.Proxy != c.proxy):
-			t.Errorf("%s gave proxy %v", c.at, a.Proxy)
-		case c.implementation != (common.Address{}) &&
-			(a.Implementation == nil || *a.Implementation != wallet.Address(c.implementation)):
-			t.Errorf("%s gave implementation %v", c.at, a.Implementation)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			a, _, err := s.ABI(t.Context(), chain.BaseMainnet, wallet.Address(c.at))
+			if err != nil {
+				t.Errorf("%s: %v", c.at, err)
+				return
+			}
+			switch {
+			case c.name == "" && c.proxy == "" && (a.Verified || !strings.Contains(a.Note, "verify.sourcify.dev")):
+				t.Errorf("%s, which nobody verified, gave %+v", c.at, a)
+			case c.name != "" && (!a.Verified || *a.Name != c.name || len(a.ABI) == 0):
+				t.Errorf("%s gave verified %v, name %v, note %q", c.at, a.Verified, a.Name, a.Note)
+			case c.proxy != "" && (a.Proxy == nil || *a.Proxy != c.proxy):
+				t.Errorf("%s gave proxy %v", c.at, a.Proxy)
+			case c.implementation != (common.Address{}) &&
+				(a.Implementation == nil || *a.Implementation != wallet.Address(c.implementation)):
+				t.Errorf("%s gave implementation %v", c.at, a.Implementation)
+			}
+		})
 	}
 	box.Sourcify().Trouble(sandbox.Trouble{Status: http.StatusTooManyRequests, Retry: "7"})
 	_, _, err := s.ABI(t.Context(), chain.BaseMainnet, wallet.Address(sandbox.Overloads))
@@ -129,22 +131,24 @@ func TestSandbox_CallsAreDecoded(t *testing.T) {
 		{sandbox.Unverified, call("12345678", "1"), "", "", `"type":"bytes32"`},
 		{sandbox.Arguments, call(selectorOf(t, "nothing()")), "nothing()", "sourcify", `[]`},
 	} {
-		data, err := hex.DecodeString(c.data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, _, err := s.Decode(t.Context(), chain.BaseMainnet, wallet.Address(c.at), data)
-		if err != nil {
-			t.Errorf("%s with %s: %v", c.at, c.data, err)
-			continue
-		}
-		function, source := "", ""
-		if d.Function != nil {
-			function, source = *d.Function, *d.Source
-		}
-		in := expect.In(t, "%s with %s", c.at, c.data)
-		expect.Equal(in, function, c.function)
-		expect.Equal(in, source, c.source)
-		expect.Contains(in, shown(t, d.Args), c.args)
+		t.Run(c.function, func(t *testing.T) {
+			data, err := hex.DecodeString(c.data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, _, err := s.Decode(t.Context(), chain.BaseMainnet, wallet.Address(c.at), data)
+			if err != nil {
+				t.Errorf("%s with %s: %v", c.at, c.data, err)
+				return
+			}
+			function, source := "", ""
+			if d.Function != nil {
+				function, source = *d.Function, *d.Source
+			}
+			in := expect.In(t, "%s with %s", c.at, c.data)
+			expect.Equal(in, function, c.function)
+			expect.Equal(in, source, c.source)
+			expect.Contains(in, shown(t, d.Args), c.args)
+		})
 	}
 }

@@ -72,9 +72,11 @@ func TestEncoding_IsThatOfSolidity(t *testing.T) {
 			encode(hash([32]byte{1, 2}), number(60)), pack(t, "bytes32 uint256", [32]byte{1, 2}, big.NewInt(60)),
 		},
 	} {
-		if !bytes.Equal(c.got, c.want) {
-			t.Errorf("%s:\n%x, want\n%x", name, c.got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if !bytes.Equal(c.got, c.want) {
+				t.Errorf("%s:\n%x, want\n%x", name, c.got, c.want)
+			}
+		})
 	}
 	l, ok := readLookup(pack(t, "address string[] bytes bytes4 bytes", address, []string{"a", "b"}, long,
 		[4]byte{1, 2, 3, 4}, []byte("extra")))
@@ -121,12 +123,14 @@ func TestDecoding_RefusesLengthsThatLie(t *testing.T) {
 		"length beyond 64 bits": join("20", strings.Repeat("f", 64)),
 		"length one too long":   append(join("20", "21"), make([]byte, 32)...), "offset into the last word": join("21"),
 	} {
-		if b, ok := e.bytes(0); ok {
-			t.Errorf("%s: bytes %x", name, b)
-		}
-		if n, _, ok := e.list(0); ok {
-			t.Errorf("%s: a list of %d", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			if b, ok := e.bytes(0); ok {
+				t.Errorf("bytes %x", b)
+			}
+			if n, _, ok := e.list(0); ok {
+				t.Errorf("a list of %d", n)
+			}
+		})
 	}
 	if _, ok := join("ff" + strings.Repeat("1", 40)).address(); ok {
 		t.Error("an address of 21 bytes was read")

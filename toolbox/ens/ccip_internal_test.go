@@ -80,23 +80,25 @@ func TestCCIP_TriesGatewaysInTheirOrder(t *testing.T) {
 		},
 		"the fifth is there": {map[string]int{e: 200}, a + " " + b + " " + c + " " + d, "no answer that"},
 	} {
-		g := withStatus(test.statuses)
-		steps := []step{reverts(offchain(t, universal, all, nil)), gives(resolved(t, pack(t, "address", holder)))}
-		if test.fails != "" {
-			steps = steps[:1]
-		}
-		n, _ := names(t, g, steps...)
-		got, err := n.Resolve(t.Context(), "a.eth")
-		if test.fails != "" {
-			if refusal := failed(t, err, fault.UpstreamFailed); !strings.Contains(refusal.Message, test.fails) {
-				t.Errorf("%s: %s", name, refusal.Message)
+		t.Run(name, func(t *testing.T) {
+			g := withStatus(test.statuses)
+			steps := []step{reverts(offchain(t, universal, all, nil)), gives(resolved(t, pack(t, "address", holder)))}
+			if test.fails != "" {
+				steps = steps[:1]
 			}
-		} else if err != nil || !got.Resolved {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-		if g.urls() != test.asked {
-			t.Errorf("%s: asked %s, want %s", name, g.urls(), test.asked)
-		}
+			n, _ := names(t, g, steps...)
+			got, err := n.Resolve(t.Context(), "a.eth")
+			if test.fails != "" {
+				if refusal := failed(t, err, fault.UpstreamFailed); !strings.Contains(refusal.Message, test.fails) {
+					t.Errorf("%s", refusal.Message)
+				}
+			} else if err != nil || !got.Resolved {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if g.urls() != test.asked {
+				t.Errorf("asked %s, want %s", g.urls(), test.asked)
+			}
+		})
 	}
 }
 
@@ -109,22 +111,24 @@ func TestCCIP_TakesOnlyJSONWithHexadecimalData(t *testing.T) {
 		`{"data":1}`: false, `{"data":["0x01"]}`: false, `{"data":"0x01"} {}`: false, `{"data":"0x01"`: false,
 		`<html>`: false, strings.Repeat("[", 100000): false,
 	} {
-		g := &gateways{answer: func(egress.Request) (egress.Answer, error) {
-			return egress.Answer{Status: 200, Body: []byte(body)}, nil
-		}}
-		steps := []step{
-			reverts(offchain(t, universal, []string{"https://a/{data}"}, nil)),
-			gives(resolved(t, pack(t, "address", holder))),
-		}
-		if !fine {
-			steps = steps[:1]
-		}
-		n, _ := names(t, g, steps...)
-		if _, err := n.Resolve(t.Context(), "a.eth"); fine != (err == nil) {
-			t.Errorf("%.40s: %v", body, err)
-		} else if !fine {
-			_ = failed(t, err, fault.UpstreamFailed)
-		}
+		t.Run(body, func(t *testing.T) {
+			g := &gateways{answer: func(egress.Request) (egress.Answer, error) {
+				return egress.Answer{Status: 200, Body: []byte(body)}, nil
+			}}
+			steps := []step{
+				reverts(offchain(t, universal, []string{"https://a/{data}"}, nil)),
+				gives(resolved(t, pack(t, "address", holder))),
+			}
+			if !fine {
+				steps = steps[:1]
+			}
+			n, _ := names(t, g, steps...)
+			if _, err := n.Resolve(t.Context(), "a.eth"); fine != (err == nil) {
+				t.Errorf("%.40s: %v", body, err)
+			} else if !fine {
+				_ = failed(t, err, fault.UpstreamFailed)
+			}
+		})
 	}
 }
 
@@ -209,12 +213,14 @@ func TestCCIP_InvalidBatchIsNotFollowed(t *testing.T) {
 		"half a request":   offchain(t, universal, []string{localBatch}, requests[:len(requests)-64]),
 		"too many":         batchOf(t, localBatch, many...),
 	} {
-		g := answering("0x")
-		n, _ := names(t, g, reverts(lookup))
-		_, err := n.Resolve(t.Context(), "a.eth")
-		if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) > 0 {
-			t.Errorf("%s: asked %s", name, g.urls())
-		}
+		t.Run(name, func(t *testing.T) {
+			g := answering("0x")
+			n, _ := names(t, g, reverts(lookup))
+			_, err := n.Resolve(t.Context(), "a.eth")
+			if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) > 0 {
+				t.Errorf("asked %s", g.urls())
+			}
+		})
 	}
 }
 
@@ -311,23 +317,25 @@ func TestCCIP_FailedGatewayIsNoAnswer(t *testing.T) {
 		},
 		"an answer not readable": {200, nil, "no answer that"},
 	} {
-		statuses := map[string]int{}
-		if c.status > 0 {
-			statuses["https://a/0x01"] = c.status
-		}
-		for _, ask := range []func(*Names) error{
-			func(n *Names) error { _, err := n.Resolve(t.Context(), "a.eth"); return err },
-			func(n *Names) error { _, err := n.Reverse(t.Context(), *address(holder)); return err },
-		} {
-			says := reverts(c.says)
-			if c.says == nil {
-				says = reverts([]byte{})
+		t.Run(name, func(t *testing.T) {
+			statuses := map[string]int{}
+			if c.status > 0 {
+				statuses["https://a/0x01"] = c.status
 			}
-			n, _ := names(t, withStatus(statuses), batch, says)
-			if refusal := failed(t, ask(n), fault.UpstreamFailed); !strings.Contains(refusal.Message, c.message) {
-				t.Errorf("%s: %s", name, refusal.Message)
+			for _, ask := range []func(*Names) error{
+				func(n *Names) error { _, err := n.Resolve(t.Context(), "a.eth"); return err },
+				func(n *Names) error { _, err := n.Reverse(t.Context(), *address(holder)); return err },
+			} {
+				says := reverts(c.says)
+				if c.says == nil {
+					says = reverts([]byte{})
+				}
+				n, _ := names(t, withStatus(statuses), batch, says)
+				if refusal := failed(t, ask(n), fault.UpstreamFailed); !strings.Contains(refusal.Message, c.message) {
+					t.Errorf("%s", refusal.Message)
+				}
 			}
-		}
+		})
 	}
 	// A resolver that was asked off-chain and has no such record is a valid answer.
 	n, _ := names(t, answering("0x"), batch,

@@ -27,9 +27,11 @@ func TestNodes_AreThoseOfENS(t *testing.T) {
 		"eth":     "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae",
 		"foo.eth": "0xde9b09fd7c5f901e23a3f19fecc54828e9c848539801e86591bd9801b019f84f",
 	} {
-		if got := common.Hash(namehash(name)).Hex(); got != want {
-			t.Errorf("%q: %s, want %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := common.Hash(namehash(name)).Hex(); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
 	}
 }
 
@@ -94,14 +96,16 @@ func TestResolve_NameWithoutAnAddressIsAnAnswer(t *testing.T) {
 		"another error":     {reverts(packed(t, "Panic(uint256)", "uint256", big.NewInt(17))), noteUnreadable},
 		"what is no answer": {gives([]byte{1}), noteUnreadable},
 	} {
-		n, _ := names(t, nil, c.step)
-		got, err := n.Resolve(t.Context(), "a.eth")
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		expect.False(in, got.Resolved)
-		expect.Nil(in, got.Address)
-		expect.Equal(in, got.Note, c.note)
-		expect.Equal(in, got.Name, "a.eth")
+		t.Run(name, func(t *testing.T) {
+			n, _ := names(t, nil, c.step)
+			got, err := n.Resolve(t.Context(), "a.eth")
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.False(in, got.Resolved)
+			expect.Nil(in, got.Address)
+			expect.Equal(in, got.Note, c.note)
+			expect.Equal(in, got.Name, "a.eth")
+		})
 	}
 }
 
@@ -119,21 +123,23 @@ func TestResolve_ResolverMayKnowAddressesByCoinOnly(t *testing.T) {
 		"too long":   {gives(resolved(t, pack(t, "bytes", append(holder.Bytes(), 0)))), false, noteUnreadable},
 		"nor that":   {unsupported, false, noteNoProfile},
 	} {
-		n, chain := names(t, nil, unsupported, c.step)
-		got, err := n.Resolve(t.Context(), "a.eth")
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		expect.Equal(in, got.Resolved, c.resolved)
-		expect.Equal(in, got.Note, c.note)
-		expect.Equal(in, got.Address != nil, c.resolved)
-		if c.resolved {
-			expect.Equal(in, *got.Address, *address(holder))
-		}
-		question := packed(t, "addr(bytes32,uint256)", "bytes32 uint256", namehash("a.eth"), big.NewInt(60))
-		if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", dnsEncode("a.eth"),
-			question); !bytes.Equal(chain.asked[1], want) {
-			t.Errorf("%s: asked %x, want %x", name, chain.asked[1], want)
-		}
+		t.Run(name, func(t *testing.T) {
+			n, chain := names(t, nil, unsupported, c.step)
+			got, err := n.Resolve(t.Context(), "a.eth")
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.Equal(in, got.Resolved, c.resolved)
+			expect.Equal(in, got.Note, c.note)
+			expect.Equal(in, got.Address != nil, c.resolved)
+			if c.resolved {
+				expect.Equal(in, *got.Address, *address(holder))
+			}
+			question := packed(t, "addr(bytes32,uint256)", "bytes32 uint256", namehash("a.eth"), big.NewInt(60))
+			if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", dnsEncode("a.eth"),
+				question); !bytes.Equal(chain.asked[1], want) {
+				t.Errorf("asked %x, want %x", chain.asked[1], want)
+			}
+		})
 	}
 }
 
@@ -153,10 +159,12 @@ func TestResolve_RevertsAreReadInEveryNodesForm(t *testing.T) {
 			Code: -32015, Message: "VM execution error.", Data: json.RawMessage(`"Reverted 0x` + text + `"`),
 		},
 	} {
-		n, _ := names(t, nil, fails(e))
-		if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || got.Note != noteNoResolver {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			n, _ := names(t, nil, fails(e))
+			if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || got.Note != noteNoResolver {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
 	}
 }
 
@@ -193,11 +201,13 @@ func TestResolve_ServiceFailureIsNoAnswer(t *testing.T) {
 			func() (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, fault.UpstreamFailed,
 		},
 	} {
-		n, _ := names(t, nil, c.step)
-		got, err := n.Resolve(t.Context(), "a.eth")
-		if refusal := failed(t, err, c.want); !reflect.DeepEqual(got, Forward{}) || refusal.Message == "" {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			n, _ := names(t, nil, c.step)
+			got, err := n.Resolve(t.Context(), "a.eth")
+			if refusal := failed(t, err, c.want); !reflect.DeepEqual(got, Forward{}) || refusal.Message == "" {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
 	}
 	n, _ := names(t, nil, fails(errors.New("bug")))
 	if _, err := n.Resolve(t.Context(), "a.eth"); err == nil || errors.As(err, new(*fault.Error)) {
@@ -218,9 +228,11 @@ func TestUniversalResolver_IsENSs(t *testing.T) {
 		"0x9061b923": callResolve, "0xa780bab6": callQuery, "0x3b3b57de": callAddr, "0xf1cb7e06": callAddrOfCoin,
 		"0x691f3431": callName,
 	} {
-		if want.String() != signature {
-			t.Errorf("%s, want %s", want, signature)
-		}
+		t.Run(signature, func(t *testing.T) {
+			if want.String() != signature {
+				t.Errorf("%s, want %s", want, signature)
+			}
+		})
 	}
 	if got := selectorOf("x()"); !bytes.Equal(got[:], crypto.Keccak256([]byte("x()"))[:4]) {
 		t.Error(got)

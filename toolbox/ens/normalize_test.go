@@ -20,9 +20,11 @@ func TestNormalize_ASCIINames(t *testing.T) {
 		strings.Repeat("A", 250) + ".eth": strings.Repeat("a", 250) + ".eth",
 		strings.Repeat("a.", 126) + "bc":  strings.Repeat("a.", 126) + "bc",
 	} {
-		if got, err := ens.Normalize(name); err != nil || got != want {
-			t.Errorf("%.40q: %.40q, %v; want %.40q", name, got, err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := ens.Normalize(name); err != nil || got != want {
+				t.Errorf("%.40q: %.40q, %v; want %.40q", name, got, err, want)
+			}
+		})
 	}
 }
 
@@ -38,12 +40,14 @@ func TestNormalize_RefusesNamesThatAreNotServed(t *testing.T) {
 		"XN--a": "third and fourth", "__--a": "third and fourth", "ab--": "third and fourth",
 		strings.Repeat("a", 251) + ".eth": "too long", strings.Repeat("a", 1<<20): "too long",
 	} {
-		_, err := ens.Normalize(name)
-		told, ok := errors.AsType[*ens.NameError](err)
-		in := expect.In(t, "%.40q", name)
-		require.True(in, ok, err)
-		expect.False(in, told.BeyondASCII)
-		expect.Contains(in, told.Problem, words)
+		t.Run(name, func(t *testing.T) {
+			_, err := ens.Normalize(name)
+			told, ok := errors.AsType[*ens.NameError](err)
+			in := expect.In(t, "%.40q", name)
+			require.True(in, ok, err)
+			expect.False(in, told.BeyondASCII)
+			expect.Contains(in, told.Problem, words)
+		})
 	}
 	for what, name := range map[string]string{
 		"emoji": "🥷.eth", "an emoji among letters": "a🥷.eth", "zero width joiner": "vita\u200dlik.eth",
@@ -56,12 +60,14 @@ func TestNormalize_RefusesNamesThatAreNotServed(t *testing.T) {
 		"a surrogate": "\xed\xa0\x80.eth", "a replacement": "vitalik\ufffd.eth",
 		"a byte order mark": "\ufeffvitalik.eth", "a long name": strings.Repeat("é", 1000),
 	} {
-		_, err := ens.Normalize(name)
-		told, ok := errors.AsType[*ens.NameError](err)
-		in := expect.In(t, "%s", what)
-		require.True(in, ok, err)
-		expect.True(in, told.BeyondASCII)
-		expect.Contains(in, told.Problem, "Only the ASCII subset")
+		t.Run(what, func(t *testing.T) {
+			_, err := ens.Normalize(name)
+			told, ok := errors.AsType[*ens.NameError](err)
+			in := expect.In(t, "%s", what)
+			require.True(in, ok, err)
+			expect.True(in, told.BeyondASCII)
+			expect.Contains(in, told.Problem, "Only the ASCII subset")
+		})
 	}
 }
 

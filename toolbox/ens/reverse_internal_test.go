@@ -102,17 +102,19 @@ func TestReverse_NameThatDoesNotLeadBackIsNotShownAsTheAddress(t *testing.T) {
 			reverts(packed(t, "ResolverNotFound(bytes)", "bytes", []byte("\x03..a\x00"))), "", noteNotNormal,
 		},
 	} {
-		n, _ := names(t, nil, c.step)
-		got, err := n.Reverse(t.Context(), *address(holder))
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		expect.False(in, got.Resolved)
-		expect.Nil(in, got.Name)
-		expect.Equal(in, got.Note, c.note)
-		expect.Equal(in, got.Address, *address(holder))
-		if (got.UnconfirmedName == nil) != (c.claim == "") || c.claim != "" && *got.UnconfirmedName != c.claim {
-			t.Errorf("%s: claims %v, want %q", name, got.UnconfirmedName, c.claim)
-		}
+		t.Run(name, func(t *testing.T) {
+			n, _ := names(t, nil, c.step)
+			got, err := n.Reverse(t.Context(), *address(holder))
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.False(in, got.Resolved)
+			expect.Nil(in, got.Name)
+			expect.Equal(in, got.Note, c.note)
+			expect.Equal(in, got.Address, *address(holder))
+			if (got.UnconfirmedName == nil) != (c.claim == "") || c.claim != "" && *got.UnconfirmedName != c.claim {
+				t.Errorf("claims %v, want %q", got.UnconfirmedName, c.claim)
+			}
+		})
 	}
 }
 
@@ -122,10 +124,12 @@ func TestReverse_ServiceFailureIsNoName(t *testing.T) {
 		"no upstream": fails(fault.New(fault.UpstreamFailed, "")), "no contract": gives(nil),
 		"half an answer": gives(reversed(t, "vitalik.eth")[:96]),
 	} {
-		n, _ := names(t, nil, s)
-		got, err := n.Reverse(t.Context(), *address(common.Address{1}))
-		if _ = failed(t, err, fault.UpstreamFailed); !reflect.DeepEqual(got, Reverse{}) {
-			t.Errorf("%s: %+v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			n, _ := names(t, nil, s)
+			got, err := n.Reverse(t.Context(), *address(common.Address{1}))
+			if _ = failed(t, err, fault.UpstreamFailed); !reflect.DeepEqual(got, Reverse{}) {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package ens_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,14 +91,16 @@ func TestSandbox_NamesResolve(t *testing.T) {
 		"a.b." + sandbox.ENSWildcard:      sandbox.ENSWildcardAddress("a"), sandbox.ENSCarol: c.account(3),
 		sandbox.ENSDave: c.account(4), sandbox.ENSErin: c.account(5),
 	} {
-		got, err := c.Resolve(t.Context(), name)
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		expect.True(in, got.Resolved)
-		require.NotNil(in, got.Address)
-		expect.Equal(in, common.Address(*got.Address), want)
-		expect.Equal(in, got.Name, name)
-		expect.Equal(in, got.Note, "")
+		t.Run(name, func(t *testing.T) {
+			got, err := c.Resolve(t.Context(), name)
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.True(in, got.Resolved)
+			require.NotNil(in, got.Address)
+			expect.Equal(in, common.Address(*got.Address), want)
+			expect.Equal(in, got.Name, name)
+			expect.Equal(in, got.Note, "")
+		})
 	}
 	for name, words := range map[string]string{
 		sandbox.ENSNobody: "has no resolver", "below." + sandbox.ENSAlice: "has no resolver", "com": "has no resolver",
@@ -106,12 +109,14 @@ func TestSandbox_NamesResolve(t *testing.T) {
 		"nobody." + sandbox.ENSOffchain: "no Ethereum address is set",
 		"nobody." + sandbox.ENSDirect:   "no Ethereum address is set",
 	} {
-		got, err := c.Resolve(t.Context(), name)
-		in := expect.In(t, "%s", name)
-		require.NoError(in, err)
-		expect.False(in, got.Resolved)
-		expect.Nil(in, got.Address)
-		expect.Contains(in, got.Note, words)
+		t.Run(name, func(t *testing.T) {
+			got, err := c.Resolve(t.Context(), name)
+			in := expect.In(t, "%s", name)
+			require.NoError(in, err)
+			expect.False(in, got.Resolved)
+			expect.Nil(in, got.Address)
+			expect.Contains(in, got.Note, words)
+		})
 	}
 }
 
@@ -121,31 +126,35 @@ func TestSandbox_PrimaryNamesAreShownWhenTheyLeadBack(t *testing.T) {
 	for i, want := range map[int]string{
 		0: sandbox.ENSRoot, 1: sandbox.ENSAlice, 2: sandbox.ENSBob, 5: sandbox.ENSErin,
 	} {
-		got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
-		in := expect.In(t, "account %d", i)
-		require.NoError(in, err)
-		expect.True(in, got.Resolved)
-		require.NotNil(in, got.Name)
-		expect.Equal(in, *got.Name, want)
-		expect.Nil(in, got.UnconfirmedName)
-		expect.Contains(in, got.Note, "confirms the name")
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
+			in := expect.In(t, "account %d", i)
+			require.NoError(in, err)
+			expect.True(in, got.Resolved)
+			require.NotNil(in, got.Name)
+			expect.Equal(in, *got.Name, want)
+			expect.Nil(in, got.UnconfirmedName)
+			expect.Contains(in, got.Note, "confirms the name")
+		})
 	}
 	for i, want := range map[int]struct{ claims, words string }{
 		3: {sandbox.ENSAlice, "resolves to another address"}, 4: {sandbox.ENSNobody, "resolves to no address"},
 		6: {"", "declares no name"}, 7: {"grace." + sandbox.ENSReverting, "resolves to no address"},
 		8: {"", "declares no name"},
 	} {
-		got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
-		claims := ""
-		if got.UnconfirmedName != nil {
-			claims = *got.UnconfirmedName
-		}
-		in := expect.In(t, "account %d", i)
-		require.NoError(in, err)
-		expect.False(in, got.Resolved)
-		expect.Nil(in, got.Name)
-		expect.Equal(in, claims, want.claims)
-		expect.Contains(in, got.Note, want.words)
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
+			claims := ""
+			if got.UnconfirmedName != nil {
+				claims = *got.UnconfirmedName
+			}
+			in := expect.In(t, "account %d", i)
+			require.NoError(in, err)
+			expect.False(in, got.Resolved)
+			expect.Nil(in, got.Name)
+			expect.Equal(in, claims, want.claims)
+			expect.Contains(in, got.Note, want.words)
+		})
 	}
 }
 

@@ -94,10 +94,12 @@ func TestErrors_OfNodesAndOfTheServiceAreToldApart(t *testing.T) {
 			testkit.Error(-32005, "query returned more than 10000 results"), node.Query{},
 		},
 	} {
-		public.Default(row.reply)
-		if f, ok := errors.AsType[*fault.Error](ask(row.query)); !ok || f.HTTP() < 500 {
-			t.Errorf("%s: %v; want the service's own failure", name, f)
-		}
+		t.Run(name, func(t *testing.T) {
+			public.Default(row.reply)
+			if f, ok := errors.AsType[*fault.Error](ask(row.query)); !ok || f.HTTP() < 500 {
+				t.Errorf("%v; want the service's own failure", f)
+			}
+		})
 	}
 	if _, err := r.Call(t.Context(), node.Query{Chain: chain.PolygonPoS, Method: "eth_call"}); !isReason(err,
 		fault.NoUpstream) {

@@ -40,11 +40,13 @@ func TestContractWallet_IsJudgedByTheChain(t *testing.T) {
 		"a page":          {testkit.HTML(http.StatusBadGateway), wallet.ErrChainUnreachable},
 		"megabytes of it": {testkit.Result("0x" + string(make([]byte, 1<<20))), wallet.ErrChainUnreachable},
 	} {
-		public.Default(row.reply)
-		err := wallet.Verify(t.Context(), r.Wallets(chain.EthMainnet), wallet.Address{1}, hash, signature)
-		if !errors.Is(err, row.want) {
-			t.Errorf("%s: %v, want %v", name, err, row.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			public.Default(row.reply)
+			err := wallet.Verify(t.Context(), r.Wallets(chain.EthMainnet), wallet.Address{1}, hash, signature)
+			if !errors.Is(err, row.want) {
+				t.Errorf("%v, want %v", err, row.want)
+			}
+		})
 	}
 	if public.Count("eth_call") != public.Total() || public.Total() == 0 {
 		t.Errorf("asked %d calls of %d", public.Count("eth_call"), public.Total())

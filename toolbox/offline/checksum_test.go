@@ -74,11 +74,13 @@ func TestChecksum_InvalidAddressIsAnsweredWithWhy(t *testing.T) {
 		"vitalik.eth":                  "does not begin with 0x",
 		"0x" + strings.Repeat("0", 64): "64 digits",
 	} {
-		got := offline.Checksum(s)
-		in := expect.In(t, "%q", s)
-		expect.False(in, got.ValidAddress)
-		expect.Nil(in, got.Checksummed)
-		expect.Nil(in, got.ChecksumOK)
-		expect.Contains(in, got.Note, why)
+		t.Run(s, func(t *testing.T) {
+			got := offline.Checksum(s)
+			in := expect.In(t, "%q", s)
+			expect.False(in, got.ValidAddress)
+			expect.Nil(in, got.Checksummed)
+			expect.Nil(in, got.ChecksumOK)
+			expect.Contains(in, got.Note, why)
+		})
 	}
 }

@@ -60,13 +60,15 @@ func TestConvert_AmountsExactly(t *testing.T) {
 			"115792089237316195423570985008687907853269984665640564039457584007913129639935",
 		},
 	} {
-		got, refusal := offline.Convert(c.value, c.from, c.to)
-		if refusal != nil || got.Result != c.want {
-			t.Errorf("%s %s in %s: %q, %v; want %s", c.value, c.from, c.to, got.Result, refusal, c.want)
-		}
-		expect.Equal(t, got.Value, c.value)
-		expect.Equal(t, got.From, strings.ToLower(c.from))
-		expect.Equal(t, got.To, strings.ToLower(c.to))
+		t.Run(c.from, func(t *testing.T) {
+			got, refusal := offline.Convert(c.value, c.from, c.to)
+			if refusal != nil || got.Result != c.want {
+				t.Errorf("%s %s in %s: %q, %v; want %s", c.value, c.from, c.to, got.Result, refusal, c.want)
+			}
+			expect.Equal(t, got.Value, c.value)
+			expect.Equal(t, got.From, strings.ToLower(c.from))
+			expect.Equal(t, got.To, strings.ToLower(c.to))
+		})
 	}
 }
 

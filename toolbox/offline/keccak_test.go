@@ -22,14 +22,16 @@ func TestKeccak_TextsAndBytesHaveTheirKnownHashes(t *testing.T) {
 		{offline.Hex, "0x68656C6c6f", "0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8"},
 		{offline.UTF8, "0x68656c6c6f", "0x43e4886c04c4563d8da337f177f98d3b7b8c9f78e70ece7566829146fd4fb54d"},
 	} {
-		data, refusal := c.encoding.Decode("text", c.text)
-		if refusal != nil {
-			t.Errorf("%s: %v", c.text, refusal)
-			continue
-		}
-		if got := offline.Keccak(c.text, data); got.Keccak != c.want || got.Input != c.text {
-			t.Errorf("%s: %+v, want %s", c.text, got, c.want)
-		}
+		t.Run(string(c.encoding), func(t *testing.T) {
+			data, refusal := c.encoding.Decode("text", c.text)
+			if refusal != nil {
+				t.Errorf("%s: %v", c.text, refusal)
+				return
+			}
+			if got := offline.Keccak(c.text, data); got.Keccak != c.want || got.Input != c.text {
+				t.Errorf("%s: %+v, want %s", c.text, got, c.want)
+			}
+		})
 	}
 }
 

@@ -33,19 +33,21 @@ func TestSelector_KnownSignaturesHaveTheirKnownSelectorsAndTopics(t *testing.T) 
 			"0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925",
 		},
 	} {
-		got, refusal := offline.Select(c.written)
-		if refusal != nil {
-			t.Errorf("%s: %v", c.written, refusal)
-			continue
-		}
-		in := expect.In(t, "%s", c.written)
-		expect.Equal(in, got.Signature, c.canonical)
-		expect.Equal(in, got.Selector, c.selector)
-		expect.HasPrefix(in, got.Topic0, c.selector)
-		expect.Len(in, got.Topic0, 66)
-		if c.topic != "" && got.Topic0 != c.topic {
-			t.Errorf("%s: topic %s, want %s", c.written, got.Topic0, c.topic)
-		}
+		t.Run(c.canonical, func(t *testing.T) {
+			got, refusal := offline.Select(c.written)
+			if refusal != nil {
+				t.Errorf("%s: %v", c.written, refusal)
+				return
+			}
+			in := expect.In(t, "%s", c.written)
+			expect.Equal(in, got.Signature, c.canonical)
+			expect.Equal(in, got.Selector, c.selector)
+			expect.HasPrefix(in, got.Topic0, c.selector)
+			expect.Len(in, got.Topic0, 66)
+			if c.topic != "" && got.Topic0 != c.topic {
+				t.Errorf("%s: topic %s, want %s", c.written, got.Topic0, c.topic)
+			}
+		})
 	}
 }
 
@@ -79,10 +81,12 @@ func TestSelector_SignaturesAreBroughtIntoCanonicalForm(t *testing.T) {
 		"f(function cb)":          "f(function)",
 		"f(uint256 tuple)":        "f(uint256)",
 	} {
-		got, refusal := offline.Canonical(written)
-		if refusal != nil || got != want {
-			t.Errorf("%q: %q, %v; want %q", written, got, refusal, want)
-		}
+		t.Run(written, func(t *testing.T) {
+			got, refusal := offline.Canonical(written)
+			if refusal != nil || got != want {
+				t.Errorf("%q, %v; want %q", got, refusal, want)
+			}
+		})
 	}
 }
 
@@ -159,11 +163,13 @@ func TestSelector_InvalidSignatureIsRefusedAndSaysWhy(t *testing.T) {
 		"f(" + strings.Repeat("u", offline.MaxSignature):                  "characters",
 		"f(" + strings.Repeat("a", 1000) + ")":                            "is no type",
 	} {
-		got, refusal := offline.Canonical(written)
-		refused(t, written, refusal, "signature")
-		if got != "" || (refusal != nil && !strings.Contains(refusal.Message, why)) {
-			t.Errorf("%.60q: %q, %v; want %q in it", written, got, refusal, why)
-		}
+		t.Run(written, func(t *testing.T) {
+			got, refusal := offline.Canonical(written)
+			refused(t, written, refusal, "signature")
+			if got != "" || (refusal != nil && !strings.Contains(refusal.Message, why)) {
+				t.Errorf("%.60q: %q, %v; want %q in it", written, got, refusal, why)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -132,14 +133,16 @@ func TestVerifySignature_ThatNoKeyMadeIsNotValid(t *testing.T) {
 		"order as r":   {append(append([]byte(nil), order...), good[32:]...), "out of their range"},
 		"no such r":    {append(make([]byte, 31), append([]byte{5}, good[32:]...)...), "No key"}, // no point has x = 5
 	} {
-		for _, address := range []string{"", signer.Checksummed()} {
-			v := verdict(t, "a message", spell(c.signature), address, nil)
-			in := expect.In(t, "%s, %q", name, address)
-			expect.False(in, v.Valid)
-			expect.Nil(in, v.RecoveredAddress)
-			expect.Equal(in, v.VerifiedBy, "")
-			expect.Contains(in, v.Note, c.why)
-		}
+		t.Run(name, func(t *testing.T) {
+			for _, address := range []string{"", signer.Checksummed()} {
+				v := verdict(t, "a message", spell(c.signature), address, nil)
+				in := expect.In(t, "%s, %q", name, address)
+				expect.False(in, v.Valid)
+				expect.Nil(in, v.RecoveredAddress)
+				expect.Equal(in, v.VerifiedBy, "")
+				expect.Contains(in, v.Note, c.why)
+			}
+		})
 	}
 }
 
@@ -152,18 +155,20 @@ func TestVerifySignature_ContractWalletsAreAskedOnTheChain(t *testing.T) {
 		verdict byte
 		valid   bool
 	}{{0, false}, {1, true}, {2, false}} {
-		chain := &contracts{verdict: c.verdict}
-		v := verdict(t, "a message", signature, contract.Checksummed(), chain)
-		in := expect.In(t, "verdict %d", c.verdict)
-		expect.Equal(in, v.Valid, c.valid)
-		expect.Equal(in, v.VerifiedBy == "contract", c.valid)
-		expect.Equal(in, v.Note == "", c.valid)
-		expect.Equal(in, chain.calls, 1)
-		expect.NotNil(in, v.RecoveredAddress)
-		if v := verdict(t, "a message", "0x", contract.Checksummed(), chain); v.Valid != c.valid ||
-			v.RecoveredAddress != nil {
-			t.Errorf("verdict %d, nothing signed: %+v", c.verdict, v)
-		}
+		t.Run(fmt.Sprint(c.verdict), func(t *testing.T) {
+			chain := &contracts{verdict: c.verdict}
+			v := verdict(t, "a message", signature, contract.Checksummed(), chain)
+			in := expect.In(t, "verdict %d", c.verdict)
+			expect.Equal(in, v.Valid, c.valid)
+			expect.Equal(in, v.VerifiedBy == "contract", c.valid)
+			expect.Equal(in, v.Note == "", c.valid)
+			expect.Equal(in, chain.calls, 1)
+			expect.NotNil(in, v.RecoveredAddress)
+			if v := verdict(t, "a message", "0x", contract.Checksummed(), chain); v.Valid != c.valid ||
+				v.RecoveredAddress != nil {
+				t.Errorf("verdict %d, nothing signed: %+v", c.verdict, v)
+			}
+		})
 	}
 	p, refusal := offline.NewPersonal([]byte("a message"), signature, contract.Checksummed())
 	if refusal != nil {
@@ -244,16 +249,18 @@ func TestSignInMessage_IsValidBetweenItsTimes(t *testing.T) {
 		{time.Hour, false, true, false},
 		{24 * time.Hour, false, true, false},
 	} {
-		v := signInVerdict(t, message, signature, nil, issued.Add(c.after))
-		in := expect.In(t, "after %s", c.after)
-		expect.Equal(in, v.Valid, c.valid)
-		expect.Equal(in, v.Expired, c.expired)
-		expect.Equal(in, v.NotYetValid, c.notYetTrue)
-		expect.Equal(in, *v.RecoveredAddress, signer.Checksummed())
-		expect.Equal(in, v.VerifiedBy, "key")
-		expect.Contains(in, v.Note, "nonce")
-		expect.Equal(in, strings.Contains(v.Note, "expired"), c.expired)
-		expect.Equal(in, strings.Contains(v.Note, "not count yet"), c.notYetTrue)
+		t.Run(c.after.String(), func(t *testing.T) {
+			v := signInVerdict(t, message, signature, nil, issued.Add(c.after))
+			in := expect.In(t, "after %s", c.after)
+			expect.Equal(in, v.Valid, c.valid)
+			expect.Equal(in, v.Expired, c.expired)
+			expect.Equal(in, v.NotYetValid, c.notYetTrue)
+			expect.Equal(in, *v.RecoveredAddress, signer.Checksummed())
+			expect.Equal(in, v.VerifiedBy, "key")
+			expect.Contains(in, v.Note, "nonce")
+			expect.Equal(in, strings.Contains(v.Note, "expired"), c.expired)
+			expect.Equal(in, strings.Contains(v.Note, "not count yet"), c.notYetTrue)
+		})
 	}
 	m := signIn(signer)
 	m.ExpirationTime, m.NotBefore = wallet.Timestamp{}, wallet.Timestamp{}
@@ -340,10 +347,12 @@ func TestSignInMessage_InvalidTextIsRefusedByItsLine(t *testing.T) {
 		good + "\n": "Line",
 		strings.Replace(good, "Sign in.", strings.Repeat("a", 20e3), 1): "longer than",
 	} {
-		_, refusal := offline.NewSignIn(message, spell(sign(t, key, message)))
-		refused(t, message, refusal, "message")
-		if refusal != (*fault.Error)(nil) && !strings.Contains(refusal.Message, line) {
-			t.Errorf("%.40q: %q", message, refusal.Message)
-		}
+		t.Run(message, func(t *testing.T) {
+			_, refusal := offline.NewSignIn(message, spell(sign(t, key, message)))
+			refused(t, message, refusal, "message")
+			if refusal != (*fault.Error)(nil) && !strings.Contains(refusal.Message, line) {
+				t.Errorf("%.40q: %q", message, refusal.Message)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 // Each is an endpoint, however it is written.
 func TestAddresses_AreReadHoweverWritten(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for i, c := range []struct {
 		text, want string // source provider chain network guessed
 	}{
 		{
@@ -41,22 +42,24 @@ func TestAddresses_AreReadHoweverWritten(t *testing.T) {
 		{"const p = `https://${host}/v2/key`; provider", "https://***/v2/key unknown   true"},
 		{"url: `https://${host}/v2/key`", "https://***/v2/key unknown   true"},
 	} {
-		r := Read(c.text)
-		if c.text[0] == 'c' { // no word before it
-			if len(r.Endpoints) != 0 {
-				t.Errorf("%s is read as %+v", c.text, r.Endpoints)
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			r := Read(c.text)
+			if c.text[0] == 'c' { // no word before it
+				if len(r.Endpoints) != 0 {
+					t.Errorf("%s is read as %+v", c.text, r.Endpoints)
+				}
+				return
 			}
-			continue
-		}
-		if len(r.Endpoints) != 1 {
-			t.Errorf("%s is read as %+v", c.text, r.Endpoints)
-			continue
-		}
-		e := r.Endpoints[0]
-		if got := fmt.Sprintf("%s %s %s %s %v", e.Source, e.Provider.Key, e.Chain, e.Network,
-			e.Guessed); got != c.want {
-			t.Errorf("%s is read as\n%s, want\n%s", c.text, got, c.want)
-		}
+			if len(r.Endpoints) != 1 {
+				t.Errorf("%s is read as %+v", c.text, r.Endpoints)
+				return
+			}
+			e := r.Endpoints[0]
+			if got := fmt.Sprintf("%s %s %s %s %v", e.Source, e.Provider.Key, e.Chain, e.Network,
+				e.Guessed); got != c.want {
+				t.Errorf("%s is read as\n%s, want\n%s", c.text, got, c.want)
+			}
+		})
 	}
 	if r := Read("rpcUrls: [\n 'https://a.acme.example',\n 'https://b.acme.example',\n]"); len(r.Endpoints) != 2 {
 		t.Errorf("a list is read as %+v", r.Endpoints)
@@ -73,7 +76,7 @@ func TestAddresses_AreReadHoweverWritten(t *testing.T) {
 
 func TestClients_ThatNameAProviderAreEndpoints(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for i, c := range []struct {
 		text, want string // source provider chain network credentials
 	}{
 		{
@@ -106,16 +109,18 @@ func TestClients_ThatNameAProviderAreEndpoints(t *testing.T) {
 		},
 		{"alchemyProvider({ apiKey: '" + secret + "' })", "AlchemyProvider(, ***) alchemy   1"},
 	} {
-		r := Read(c.text)
-		if len(r.Endpoints) != 1 {
-			t.Errorf("%s is read as %+v", c.text, r.Endpoints)
-			continue
-		}
-		e := r.Endpoints[0]
-		if got := fmt.Sprintf("%s %s %s %s %d", e.Source, e.Provider.Key, e.Chain, e.Network,
-			r.Secrets.Credentials); got != c.want {
-			t.Errorf("%s is read as\n%s, want\n%s", c.text, got, c.want)
-		}
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			r := Read(c.text)
+			if len(r.Endpoints) != 1 {
+				t.Errorf("%s is read as %+v", c.text, r.Endpoints)
+				return
+			}
+			e := r.Endpoints[0]
+			if got := fmt.Sprintf("%s %s %s %s %d", e.Source, e.Provider.Key, e.Chain, e.Network,
+				r.Secrets.Credentials); got != c.want {
+				t.Errorf("%s is read as\n%s, want\n%s", c.text, got, c.want)
+			}
+		})
 	}
 	for _, none := range []string{
 		"import { AlchemyProvider } from 'ethers'", "class MyAlchemyProvider(x)", "lchemyProvider('mainnet')",
@@ -142,10 +147,12 @@ func TestUnknown_IsCountedAndNotRepeated(t *testing.T) {
 		"999.47.28.37": "http://***.***.***.***:8545", "174.472.8": "http://***.***.***:8545",
 		"geth": "http://***:8545", "localhost": "http://localhost:8545", "192.168.1.9": "http://192.168.1.9:8545",
 	} {
-		r := Read("rpc = http://" + host + ":8545")
-		if len(r.Endpoints) != 1 || r.Endpoints[0].Source != source {
-			t.Errorf("%s is shown as %+v", host, r.Endpoints)
-		}
+		t.Run(host, func(t *testing.T) {
+			r := Read("rpc = http://" + host + ":8545")
+			if len(r.Endpoints) != 1 || r.Endpoints[0].Source != source {
+				t.Errorf("%s is shown as %+v", host, r.Endpoints)
+			}
+		})
 	}
 }
 
@@ -201,10 +208,12 @@ func TestRefusedMethods_AreFoundHoweverWritten(t *testing.T) {
 		"solana: items.handleSubscribe(); function getFees() {} a " +
 			"getProgramAccountsFilter": "[] 0",
 	} {
-		r := Read(text)
-		if got := fmt.Sprint(r.Methods, r.OtherMethods); got != want {
-			t.Errorf("%s is read as\n%s, want\n%s", text, got, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			r := Read(text)
+			if got := fmt.Sprint(r.Methods, r.OtherMethods); got != want {
+				t.Errorf("%s is read as\n%s, want\n%s", text, got, want)
+			}
+		})
 	}
 }
 
@@ -217,9 +226,11 @@ func TestPlaceholder_ConsistsOfWordsThatAskForAValue(t *testing.T) {
 		"mypassphrase": false, "x": false, "": false, "KEY1": false, "${KEY}x": false, "-": false,
 		"my-" + strings.ToLower(letters): false,
 	} {
-		if isPlaceholder(word) != want {
-			t.Errorf("%q is a placeholder: %v", word, !want)
-		}
+		t.Run(word, func(t *testing.T) {
+			if isPlaceholder(word) != want {
+				t.Errorf("%q is a placeholder: %v", word, !want)
+			}
+		})
 	}
 	r := Read("https://mainnet.infura.io/v3/3f8d9a7c5b-key")
 	e := r.Endpoints[0]

@@ -183,22 +183,24 @@ func TestEndpoints_OfEachProviderAreRead(t *testing.T) {
 			"https://***@rpc.***.***:8443/eth/***", chain.EthMainnet, true, false,
 		},
 	} {
-		r := Read("url = \"" + c.raw + "\"\n")
-		if len(r.Endpoints) != 1 {
-			t.Errorf("%s: %+v", c.raw, r.Endpoints)
-			continue
-		}
-		e := r.Endpoints[0]
-		in := expect.In(t, "%s", c.raw)
-		expect.Equal(in, e.Provider.Key, c.provider)
-		expect.Equal(in, e.Source, c.source)
-		expect.Equal(in, e.Chain, c.id)
-		expect.Equal(in, e.KeyInURL, c.keyed)
-		expect.Equal(in, e.WebSocket, c.ws)
-		expect.False(in, e.Keyless)
-		if strings.Contains(fmt.Sprintf("%+v", r), secret) {
-			t.Errorf("%s: the secret is in %+v", c.raw, r)
-		}
+		t.Run(c.provider, func(t *testing.T) {
+			r := Read("url = \"" + c.raw + "\"\n")
+			if len(r.Endpoints) != 1 {
+				t.Errorf("%s: %+v", c.raw, r.Endpoints)
+				return
+			}
+			e := r.Endpoints[0]
+			in := expect.In(t, "%s", c.raw)
+			expect.Equal(in, e.Provider.Key, c.provider)
+			expect.Equal(in, e.Source, c.source)
+			expect.Equal(in, e.Chain, c.id)
+			expect.Equal(in, e.KeyInURL, c.keyed)
+			expect.Equal(in, e.WebSocket, c.ws)
+			expect.False(in, e.Keyless)
+			if strings.Contains(fmt.Sprintf("%+v", r), secret) {
+				t.Errorf("%s: the secret is in %+v", c.raw, r)
+			}
+		})
 	}
 }
 

@@ -75,9 +75,11 @@ func TestBillingPage_ShowsPaymentsAndPricesTheVolumeOnEachRung(t *testing.T) {
 			"CAG-0002",
 		"CAG-0001": "CAG-0001 15 Nov 2026 First period paid $299.00 $59.80 $358.80 Open invoice CAG-0001",
 	} {
-		if got := row(t, got, name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := row(t, got, name); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 	if strings.Contains(text, "Public key") || strings.Contains(text, "founding price Change") {
 		t.Error("it shows what cannot be had")
@@ -186,18 +188,20 @@ func TestBillingPage_SaysHowThePlanContinues(t *testing.T) {
 			"Resume plan",
 		},
 	} {
-		h := consoletest.NewOperations()
-		c.change(h.Status.Subscription.Value)
-		text := strings.Join(strings.Fields(spaced(consoletest.Parse(t,
-			consoletest.SignedIn(t, h, Register).Get("/billing").Body))), " ")
-		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: the page lacks %q", name, want)
+		t.Run(name, func(t *testing.T) {
+			h := consoletest.NewOperations()
+			c.change(h.Status.Subscription.Value)
+			text := strings.Join(strings.Fields(spaced(consoletest.Parse(t,
+				consoletest.SignedIn(t, h, Register).Get("/billing").Body))), " ")
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("the page lacks %q", want)
+				}
 			}
-		}
-		if strings.Contains(text, c.not) {
-			t.Errorf("%s: the page says %q", name, c.not)
-		}
+			if strings.Contains(text, c.not) {
+				t.Errorf("the page says %q", c.not)
+			}
+		})
 	}
 }
 
@@ -281,16 +285,18 @@ func TestBillingPage_ShowsTheCostOfAChangeBeforehand(t *testing.T) {
 			"Nothing is charged now.",
 		},
 	} {
-		h := consoletest.NewOperations()
-		got := consoletest.SignedIn(t, h, Register).Get("/billing/change?item=" + item).Body
-		for _, text := range want {
-			if !strings.Contains(strings.ReplaceAll(got, "It takes effect", "In force"), text) {
-				t.Errorf("%s: the page lacks %q", item, text)
+		t.Run(item, func(t *testing.T) {
+			h := consoletest.NewOperations()
+			got := consoletest.SignedIn(t, h, Register).Get("/billing/change?item=" + item).Body
+			for _, text := range want {
+				if !strings.Contains(strings.ReplaceAll(got, "It takes effect", "In force"), text) {
+					t.Errorf("the page lacks %q", text)
+				}
 			}
-		}
-		if h.ChangeCount() != 0 {
-			t.Errorf("%s: looking changed something", item)
-		}
+			if h.ChangeCount() != 0 {
+				t.Error("looking changed something")
+			}
+		})
 	}
 	h := consoletest.NewOperations()
 	b := consoletest.SignedIn(t, h, Register)
@@ -320,10 +326,12 @@ func TestBillingPage_SaysWhatCameOfAPlanChange(t *testing.T) {
 		"/billing/cancel": "It ends with its period. It appears here within a few minutes.",
 		"/billing/resume": "The subscription goes on.",
 	} {
-		b.Post(path, url.Values{"item": {"growth_monthly"}})
-		if body := b.Get("/billing").Body; !strings.Contains(body, want) {
-			t.Errorf("%s: the page does not say %q", path, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			b.Post(path, url.Values{"item": {"growth_monthly"}})
+			if body := b.Get("/billing").Body; !strings.Contains(body, want) {
+				t.Errorf("the page does not say %q", want)
+			}
+		})
 	}
 	if in, ok := h.Changes[0].(billing.ChangePlanInput); ok && in.Item != "growth_monthly" {
 		t.Errorf("it changed to %+v", in)
@@ -393,9 +401,11 @@ func TestBillingPage_AmountsAreReadable(t *testing.T) {
 	for in, want := range map[plan.Cents]string{
 		0: "$0.00", 5: "$0.05", 1_250_00: "$1,250.00", -1_250_01: "-$1,250.01",
 	} {
-		if got := view.Dollars(in); got != want {
-			t.Errorf("%d: %q, want %q", in, got, want)
-		}
+		t.Run(in.String(), func(t *testing.T) {
+			if got := view.Dollars(in); got != want {
+				t.Errorf("%d: %q, want %q", in, got, want)
+			}
+		})
 	}
 	if got := view.Amount(1_250_00, "eur"); got != "1,250.00 EUR" {
 		t.Errorf("in another currency: %q", got)

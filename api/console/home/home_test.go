@@ -151,17 +151,19 @@ func TestPricing_CalculatorUsesTheVolumeOfTheURL(t *testing.T) {
 		"lots": "whole number", "-5": "whole number", "1.5": "whole number",
 		"9000000000000": "at most 1,000,000,000,000", `"><b>`: "whole number",
 	} {
-		got := b.Get("/pricing?units=" + url.QueryEscape(typed))
-		page := consoletest.Parse(t, got.Body)
-		if problem := consoletest.Text(consoletest.ByID(t, page,
-			"units-error")); got.Status != http.StatusUnprocessableEntity ||
-			!strings.Contains(problem, words) {
-			t.Errorf("%q answers %d: %s", typed, got.Status, problem)
-		}
-		if value, _ := consoletest.Attribute(consoletest.ByID(t, page, "units"), "value"); value != typed ||
-			strings.Contains(got.Body, "units a month. ") {
-			t.Errorf("%q comes back as %q", typed, value)
-		}
+		t.Run(typed, func(t *testing.T) {
+			got := b.Get("/pricing?units=" + url.QueryEscape(typed))
+			page := consoletest.Parse(t, got.Body)
+			if problem := consoletest.Text(consoletest.ByID(t, page,
+				"units-error")); got.Status != http.StatusUnprocessableEntity ||
+				!strings.Contains(problem, words) {
+				t.Errorf("%q answers %d: %s", typed, got.Status, problem)
+			}
+			if value, _ := consoletest.Attribute(consoletest.ByID(t, page, "units"), "value"); value != typed ||
+				strings.Contains(got.Body, "units a month. ") {
+				t.Errorf("%q comes back as %q", typed, value)
+			}
+		})
 	}
 }
 

@@ -48,9 +48,11 @@ func TestKeys_AreListedByPagesAndSearched(t *testing.T) {
 		"/keys?page=-1": "bot 199 50", "/keys?page=x": "bot 199 50", "/keys?status=revoked": "bot 190 20",
 		"/keys?find=BOT+12": "bot 129 9", "/keys?find=cag_00000125…": "bot 125 1", "/keys?find=nothing": " 0",
 	} {
-		if first, n := rows(path); fmt.Sprintf("%s %d", first, n) != want {
-			t.Errorf("%s shows %d keys from %q on, want %q", path, n, first, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if first, n := rows(path); fmt.Sprintf("%s %d", first, n) != want {
+				t.Errorf("%s shows %d keys from %q on, want %q", path, n, first, want)
+			}
+		})
 	}
 	got := b.Get("/keys?find=bot&page=2").Body
 	in := expect.In(t, "the second page leads nowhere")

@@ -53,10 +53,12 @@ func TestReceipt_SaysWhatItWaitsFor(t *testing.T) {
 		x402.StageRedeemed:    {Tone: view.Good, Text: "redeemed, not final yet"},
 		x402.StageReorganised: {Tone: view.Bad, Text: "reorganised away"},
 	} {
-		got := paymentOf(&payments.SettledPayment{State: state, Finality: x402.FinalityWaiting}, "USDC")
-		in := expect.In(t, "%s", state)
-		expect.Equal(in, got.Status, want)
-		expect.Nil(in, got.Amounts)
-		expect.Nil(in, got.Units)
+		t.Run(string(state), func(t *testing.T) {
+			got := paymentOf(&payments.SettledPayment{State: state, Finality: x402.FinalityWaiting}, "USDC")
+			in := expect.In(t, "%s", state)
+			expect.Equal(in, got.Status, want)
+			expect.Nil(in, got.Amounts)
+			expect.Nil(in, got.Units)
+		})
 	}
 }

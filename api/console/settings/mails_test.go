@@ -76,11 +76,13 @@ func TestSettings_UserChoosesMails(t *testing.T) {
 	_, part, _ := strings.Cut(b.Get("/settings").Body, `<h2 id="mails">`)
 	part, _, _ = strings.Cut(part, "</form>")
 	for id, want := range map[string]bool{"topic-usage": false, "topic-incidents": false, "topic-packs": true} {
-		_, box, found := strings.Cut(part, `id="`+id+`"`)
-		box, _, _ = strings.Cut(box, ">")
-		if !found || strings.Contains(box, "checked") != want {
-			t.Errorf("%s is ticked: want %t in %q", id, want, box)
-		}
+		t.Run(id, func(t *testing.T) {
+			_, box, found := strings.Cut(part, `id="`+id+`"`)
+			box, _, _ = strings.Cut(box, ">")
+			if !found || strings.Contains(box, "checked") != want {
+				t.Errorf("%s is ticked: want %t in %q", id, want, box)
+			}
+		})
 	}
 	got := b.Post("/settings/mails", url.Values{"topics": {"usage", "incidents"}})
 	in := consoletest.LastChange[accounts.ChooseMailTopicsInput](t, h)

@@ -83,9 +83,11 @@ func TestSessions_NameBrowsersAsFarAsTheyIdentifyThemselves(t *testing.T) {
 			"Safari/537.36": "Chrome on Android",
 		"": "A program",
 	} {
-		if got := browserTitle(agent, ""); got != want {
-			t.Errorf("%q is called %q, want %q", agent, got, want)
-		}
+		t.Run(agent, func(t *testing.T) {
+			if got := browserTitle(agent, ""); got != want {
+				t.Errorf("%q is called %q, want %q", agent, got, want)
+			}
+		})
 	}
 	if got := browserTitle("curl/8.0", "2001:db8::/64"); got != "curl, 2001:db8::/64" {
 		t.Errorf("curl is called %q", got)

@@ -17,11 +17,13 @@ func TestPages_SchemaErrorsSayWhatToDo(t *testing.T) {
 		"expected number >= 0":                          "Enter 0 or more.",
 		"expected required property name to be present": "Enter something here.", "of another kind": "Of another kind.",
 	} {
-		err := fault.New(fault.FieldRefused, "wrong").With("fields", []map[string]string{
-			{"field": "name", "problem": problem},
+		t.Run(problem, func(t *testing.T) {
+			err := fault.New(fault.FieldRefused, "wrong").With("fields", []map[string]string{
+				{"field": "name", "problem": problem},
+			})
+			if got := MistakesOf(err, "name")["name"]; got != want {
+				t.Errorf("%q is told as %q, want %q", problem, got, want)
+			}
 		})
-		if got := MistakesOf(err, "name")["name"]; got != want {
-			t.Errorf("%q is told as %q, want %q", problem, got, want)
-		}
 	}
 }

@@ -39,11 +39,13 @@ func TestDesk_IsHiddenFromPeopleWithoutTheRole(t *testing.T) {
 		paths.StaffTickets: `href="/staff/tickets/CAG-1001"`, paths.StaffTickets + "/CAG-1001": `name="seen" value="3"`,
 		pathFeedback: `action="/staff/feedback/` + consoletest.RequestOne,
 	} {
-		got := b.Get(path)
-		in := expect.In(t, "%s answers staff", path)
-		expect.Equal(in, got.Status, http.StatusOK)
-		expect.Contains(in, got.Body, want)
-		expect.Contains(in, got.Body, `href="/staff/tickets" aria-current="page"`)
+		t.Run(path, func(t *testing.T) {
+			got := b.Get(path)
+			in := expect.In(t, "%s answers staff", path)
+			expect.Equal(in, got.Status, http.StatusOK)
+			expect.Contains(in, got.Body, want)
+			expect.Contains(in, got.Body, `href="/staff/tickets" aria-current="page"`)
+		})
 	}
 	if got := b.Get(paths.StaffTickets + "/CAG-9"); got.Status != http.StatusNotFound {
 		t.Errorf("a ticket that there is not answers %d", got.Status)

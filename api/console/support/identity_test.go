@@ -253,8 +253,10 @@ func TestSupportKey_PagesRedirectNowhereElse(t *testing.T) {
 		"https://evil.example/support/new": paths.Ask, "/support": paths.Ask, "": paths.Ask,
 		`/support/\evil`: paths.Ask,
 	} {
-		if got := supportPathOf(path); got != want {
-			t.Errorf("%q leads to %q, want %q", path, got, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got := supportPathOf(path); got != want {
+				t.Errorf("%q leads to %q, want %q", path, got, want)
+			}
+		})
 	}
 }

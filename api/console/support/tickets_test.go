@@ -57,19 +57,21 @@ func TestTicket_OffersWhatItsStatusAllows(t *testing.T) {
 		ticket.Open: "reply resolve", ticket.WaitingCustomer: "reply resolve", ticket.WaitingUs: "reply resolve",
 		ticket.Resolved: "reply reopen", ticket.Closed: "reopen",
 	} {
-		h := consoletest.NewOperations()
-		h.Desk.Ticket.Status = of
-		var offered []string
-		for _, n := range consoletest.Elements(consoletest.Parse(t,
-			consoletest.SignedIn(t, h, Register).Get("/tickets/CAG-1001").Body), "button") {
-			if name, _ := consoletest.Attribute(n, "name"); name == view.DoField {
-				value, _ := consoletest.Attribute(n, "value")
-				offered = append(offered, value)
+		t.Run(string(of), func(t *testing.T) {
+			h := consoletest.NewOperations()
+			h.Desk.Ticket.Status = of
+			var offered []string
+			for _, n := range consoletest.Elements(consoletest.Parse(t,
+				consoletest.SignedIn(t, h, Register).Get("/tickets/CAG-1001").Body), "button") {
+				if name, _ := consoletest.Attribute(n, "name"); name == view.DoField {
+					value, _ := consoletest.Attribute(n, "value")
+					offered = append(offered, value)
+				}
 			}
-		}
-		if got := strings.Join(offered, " "); got != want {
-			t.Errorf("a ticket that is %s offers %q, want %q", of, got, want)
-		}
+			if got := strings.Join(offered, " "); got != want {
+				t.Errorf("a ticket that is %s offers %q, want %q", of, got, want)
+			}
+		})
 	}
 }
 
@@ -79,18 +81,20 @@ func TestTicket_ReplyDoesWhatItsButtonSays(t *testing.T) {
 		"reply": {Message: "m"}, "resolve": {Message: "m", Resolve: true}, "reopen": {Message: "m", Reopen: true},
 		"bogus": {Message: "m"},
 	} {
-		h := consoletest.NewOperations()
-		b := consoletest.SignedIn(t, h, Register)
-		got := b.Post("/tickets/CAG-1001", url.Values{
-			view.DoField: {do}, view.MessageField: {"m"},
-			site.FormField: {consoletest.KeyTwo},
+		t.Run(do, func(t *testing.T) {
+			h := consoletest.NewOperations()
+			b := consoletest.SignedIn(t, h, Register)
+			got := b.Post("/tickets/CAG-1001", url.Values{
+				view.DoField: {do}, view.MessageField: {"m"},
+				site.FormField: {consoletest.KeyTwo},
+			})
+			want.Reference, want.Form = "CAG-1001", consoletest.KeyTwo
+			in := consoletest.LastChange[tickets.ReplyTicketInput](t, h)
+			at := expect.In(t, "%s", do)
+			expect.Equal(at, in, want)
+			expect.Equal(at, got.Status, http.StatusSeeOther)
+			expect.Equal(at, got.Header.Get("Location"), "/tickets/CAG-1001")
 		})
-		want.Reference, want.Form = "CAG-1001", consoletest.KeyTwo
-		in := consoletest.LastChange[tickets.ReplyTicketInput](t, h)
-		at := expect.In(t, "%s", do)
-		expect.Equal(at, in, want)
-		expect.Equal(at, got.Status, http.StatusSeeOther)
-		expect.Equal(at, got.Header.Get("Location"), "/tickets/CAG-1001")
 	}
 }
 

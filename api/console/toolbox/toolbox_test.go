@@ -81,15 +81,17 @@ func TestToolbox_FormsFollowTheirSchemas(t *testing.T) {
 		},
 		"decode-data": {"textarea", map[string]string{"required": ""}},
 	} {
-		n := consoletest.ByID(t, page, id)
-		if n.Data != want.element {
-			t.Errorf("#%s is a <%s>, want <%s>", id, n.Data, want.element)
-		}
-		for name, value := range want.attributes {
-			if got, has := consoletest.Attribute(n, name); !has || got != value {
-				t.Errorf("#%s has %s=%q (%t), want %q", id, name, got, has, value)
+		t.Run(id, func(t *testing.T) {
+			n := consoletest.ByID(t, page, id)
+			if n.Data != want.element {
+				t.Errorf("#%s is a <%s>, want <%s>", id, n.Data, want.element)
 			}
-		}
+			for name, value := range want.attributes {
+				if got, has := consoletest.Attribute(n, name); !has || got != value {
+					t.Errorf("#%s has %s=%q (%t), want %q", id, name, got, has, value)
+				}
+			}
+		})
 	}
 	for id, rule := range map[string]string{
 		"search-from-rule": "eth is the largest.", "search-text-rule": "Any text.",
@@ -303,10 +305,12 @@ func TestToolbox_ToolWithoutAFormStopsTheStart(t *testing.T) {
 		"a strange path": consoletest.NewTool[consoletest.ChainInput, consoletest.ChainAnswer]("x", "X",
 			account.Utils, http.MethodGet, "/toolbox/{other}"),
 	} {
-		if _, err := New(consoletest.Definitions([]*consoletest.Tool{tool})); err == nil ||
-			!strings.Contains(err.Error(), "tool x") {
-			t.Errorf("%s: %v", what, err)
-		}
+		t.Run(what, func(t *testing.T) {
+			if _, err := New(consoletest.Definitions([]*consoletest.Tool{tool})); err == nil ||
+				!strings.Contains(err.Error(), "tool x") {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -54,18 +54,20 @@ func TestUsagePage_OffersTheKeysUsedInTheRange(t *testing.T) {
 		"/usage?range=7d&key=" + consoletest.KeyOld: "of the period, of the morning, long ago",
 		"/usage?range=period":                       "of the period",
 	} {
-		h.Explored.Range = strings.Split(strings.TrimPrefix(path, "/usage?range="), "&")[0]
-		h.Explored.Since = began.Truncate(24 * time.Hour)
-		var offered []string
-		page := b.Get(path).Body
-		for i := range h.Keys {
-			if strings.Contains(page, `<option value="`+h.Keys[i].ID+`"`) {
-				offered = append(offered, h.Keys[i].Name)
+		t.Run(path, func(t *testing.T) {
+			h.Explored.Range = strings.Split(strings.TrimPrefix(path, "/usage?range="), "&")[0]
+			h.Explored.Since = began.Truncate(24 * time.Hour)
+			var offered []string
+			page := b.Get(path).Body
+			for i := range h.Keys {
+				if strings.Contains(page, `<option value="`+h.Keys[i].ID+`"`) {
+					offered = append(offered, h.Keys[i].Name)
+				}
 			}
-		}
-		if got := strings.Join(offered, ", "); got != want {
-			t.Errorf("%s offers %q, want %q", path, got, want)
-		}
+			if got := strings.Join(offered, ", "); got != want {
+				t.Errorf("%s offers %q, want %q", path, got, want)
+			}
+		})
 	}
 }
 
@@ -158,8 +160,10 @@ func TestUsagePage_RoundsSharesDownSoThatOnlyAllIsAll(t *testing.T) {
 		{-1, 5, "0.0 %"},
 		{1 << 62, 1<<62 + 1, "99.9 %"},
 	} {
-		if got := shareOf(c.part, c.whole); got != c.want {
-			t.Errorf("%d of %d is %q, want %q", c.part, c.whole, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := shareOf(c.part, c.whole); got != c.want {
+				t.Errorf("%d of %d is %q, want %q", c.part, c.whole, got, c.want)
+			}
+		})
 	}
 }

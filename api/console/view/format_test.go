@@ -35,10 +35,12 @@ func TestFormat_InstantsAreRelativeWithTheExactTimeInTheReadersZone(t *testing.T
 		{-30 * 24 * time.Hour, "21 Oct 2026", "21 Oct 2026, 16:05 CEST"},
 		{-14*time.Hour - 6*time.Minute, "14 hours ago", "20 Nov 2026, 00:59 CET"},
 	} {
-		got := r.Moment(testNow.Add(c.off))
-		if got.Relative != c.relative || got.Exact != c.exact {
-			t.Errorf("%s off reads %q (%q), want %q (%q)", c.off, got.Relative, got.Exact, c.relative, c.exact)
-		}
+		t.Run(c.relative, func(t *testing.T) {
+			got := r.Moment(testNow.Add(c.off))
+			if got.Relative != c.relative || got.Exact != c.exact {
+				t.Errorf("%s off reads %q (%q), want %q (%q)", c.off, got.Relative, got.Exact, c.relative, c.exact)
+			}
+		})
 	}
 	if got := r.Moment(testNow).Machine; got != "2026-11-20T14:05:00Z" {
 		t.Errorf("for machines the instant is %q", got)
@@ -67,18 +69,22 @@ func TestFormat_PeriodsAreNamedByTheirDaysInUTC(t *testing.T) {
 		{"2026-12-15", "2027-01-15", "15 Dec 2026 – 14 Jan 2027"},
 		{"2026-11-20", "2026-11-21", "20 Nov 2026"},
 	} {
-		if got := Period(day(c.start), day(c.end)); got != c.want {
-			t.Errorf("from %s to %s is %q, want %q", c.start, c.end, got, c.want)
-		}
+		t.Run(c.start, func(t *testing.T) {
+			if got := Period(day(c.start), day(c.end)); got != c.want {
+				t.Errorf("from %s to %s is %q, want %q", c.start, c.end, got, c.want)
+			}
+		})
 	}
 	r := testReader()
 	for end, want := range map[time.Duration]string{
 		-time.Second: "over", time.Minute: "less than an hour left", time.Hour: "1 hour left",
 		47 * time.Hour: "1 day left", 10*24*time.Hour + 9*time.Hour: "10 days left",
 	} {
-		if got := r.Left(testNow.Add(end)); got != want {
-			t.Errorf("%s before the end reads %q, want %q", end, got, want)
-		}
+		t.Run(end.String(), func(t *testing.T) {
+			if got := r.Left(testNow.Add(end)); got != want {
+				t.Errorf("%s before the end reads %q, want %q", end, got, want)
+			}
+		})
 	}
 }
 
@@ -88,17 +94,21 @@ func TestFormat_NumbersCarryThousandsAndUnits(t *testing.T) {
 		0: "0 units", plan.Unit: "1 unit", 500: "0.5 units", 1_234_567_500: "1,234,567.5 units",
 		plan.Unlimited: "unlimited",
 	} {
-		if got := Units(u); got != want {
-			t.Errorf("%d thousandths read %q, want %q", u, got, want)
-		}
+		t.Run(u.String(), func(t *testing.T) {
+			if got := Units(u); got != want {
+				t.Errorf("%d thousandths read %q, want %q", u, got, want)
+			}
+		})
 	}
 	for u, want := range map[plan.Units]string{
 		0: "0", 500: "0.5", 999 * plan.Unit: "999", 1_000 * plan.Unit: "1k", 1_500 * plan.Unit: "1.5k",
 		20_000 * plan.Unit: "20k", 2_500_000 * plan.Unit: "2.5M", 3_000_000_000 * plan.Unit: "3B",
 	} {
-		if got := compact(u); got != want {
-			t.Errorf("%d thousandths on a scale read %q, want %q", u, got, want)
-		}
+		t.Run(u.String(), func(t *testing.T) {
+			if got := compact(u); got != want {
+				t.Errorf("%d thousandths on a scale read %q, want %q", u, got, want)
+			}
+		})
 	}
 	if got := Count(1, "day") + Count(0, "day") + Count(1_200, "day"); got != "1 day0 days1,200 days" {
 		t.Errorf("counts read %q", got)
@@ -123,18 +133,22 @@ func TestFormat_SharesNeverSayUsedUpTooEarly(t *testing.T) {
 		{math.MaxInt64 - 1, math.MaxInt64, 99},
 		{math.MaxInt64 / 2, math.MaxInt64, 49},
 	} {
-		if got := share(c.used, c.limit); got != c.want {
-			t.Errorf("%d of %d is %d %%, want %d", c.used, c.limit, got, c.want)
-		}
+		t.Run(c.used.String(), func(t *testing.T) {
+			if got := share(c.used, c.limit); got != c.want {
+				t.Errorf("%d of %d is %d %%, want %d", c.used, c.limit, got, c.want)
+			}
+		})
 	}
 }
 
 func TestMeterBar_NamesItsLevelAt80And100Percent(t *testing.T) {
 	t.Parallel()
 	for used, level := range map[plan.Units]string{79_999: "ok", 80_000: "near", 99_999: "near", 100_000: "over"} {
-		if got := NewMeterBar("Plan", used, 100_000, ""); got.Level != level {
-			t.Errorf("%d of 100,000 is %s, want %s", used, got.Level, level)
-		}
+		t.Run(used.String(), func(t *testing.T) {
+			if got := NewMeterBar("Plan", used, 100_000, ""); got.Level != level {
+				t.Errorf("%d of 100,000 is %s, want %s", used, got.Level, level)
+			}
+		})
 	}
 	if got := NewMeterBar("Plan", 5_000, plan.Unlimited, ""); got.Figures != "5 units, no limit" || got.Share != 0 {
 		t.Errorf("without a limit the bar reads %q at %d %%", got.Figures, got.Share)

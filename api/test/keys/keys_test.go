@@ -102,12 +102,14 @@ func TestNewKeys_AddressIsTheOneThatTrustedProxiesLeave(t *testing.T) {
 		// too few entries: the peer
 		{2, []string{"192.0.2.1", "192.0.2.2", "nonsense, 10.0.0.1"}, "192.0.2.3", "192.0.2.3, 10.0.0.1"},
 	} {
-		g := apitest.Setup(t, func(o *apitest.Options) { o.Proxies = row.proxies })
-		for _, forwarded := range row.three {
-			g.NewKey("X-Forwarded-For", forwarded).Welcome()
-		}
-		g.NewKey("X-Forwarded-For", row.same).Refused(http.StatusTooManyRequests, -32024)
-		g.NewKey("X-Forwarded-For", row.other).Welcome()
+		t.Run(row.same, func(t *testing.T) {
+			g := apitest.Setup(t, func(o *apitest.Options) { o.Proxies = row.proxies })
+			for _, forwarded := range row.three {
+				g.NewKey("X-Forwarded-For", forwarded).Welcome()
+			}
+			g.NewKey("X-Forwarded-For", row.same).Refused(http.StatusTooManyRequests, -32024)
+			g.NewKey("X-Forwarded-For", row.other).Welcome()
+		})
 	}
 }
 
@@ -176,21 +178,23 @@ func TestKeyForms_AreReadOnEveryRoute(t *testing.T) {
 		"a password, lower case": "basic" + basic("anything:" + key)[5:], "a user name": basic(key + ":"),
 		"a user name alone": basic(key),
 	} {
-		a := g.Ask(http.MethodPost, "/rpc/eth_mainnet", "", apitest.Call("eth_chainId", "[]"), "Authorization",
-			authorization)
-		if a.Result() != `"0x1"` {
-			t.Errorf("%s: %s", name, a.Body)
-		}
-		a = g.Ask(http.MethodGet, "/toolbox/utils/keccak?text=a", "", "", "Authorization", authorization)
-		if a.Status != http.StatusOK {
-			t.Errorf("%s at the toolbox: HTTP %d %s", name, a.Status, a.Body)
-		}
-		tool := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rpc_call",` +
-			`"arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`
-		if a := g.Ask(http.MethodPost, "/mcp", "", tool, "Authorization", authorization, "Content-Type",
-			"application/json"); !strings.Contains(a.Body, "0x1") {
-			t.Errorf("%s at /mcp: %s", name, a.Body)
-		}
+		t.Run(name, func(t *testing.T) {
+			a := g.Ask(http.MethodPost, "/rpc/eth_mainnet", "", apitest.Call("eth_chainId", "[]"), "Authorization",
+				authorization)
+			if a.Result() != `"0x1"` {
+				t.Errorf("%s", a.Body)
+			}
+			a = g.Ask(http.MethodGet, "/toolbox/utils/keccak?text=a", "", "", "Authorization", authorization)
+			if a.Status != http.StatusOK {
+				t.Errorf("%s at the toolbox: HTTP %d %s", name, a.Status, a.Body)
+			}
+			tool := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rpc_call",` +
+				`"arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`
+			if a := g.Ask(http.MethodPost, "/mcp", "", tool, "Authorization", authorization, "Content-Type",
+				"application/json"); !strings.Contains(a.Body, "0x1") {
+				t.Errorf("%s at /mcp: %s", name, a.Body)
+			}
+		})
 	}
 }
 
@@ -209,17 +213,19 @@ func TestKeyForms_OthersAreRefusedWithThoseThatCount(t *testing.T) {
 		"the path":        g.Ask(http.MethodPost, "/rpc/eth_mainnet/"+key, "", body),
 		"somebody else's": g.Ask(http.MethodPost, "/rpc/eth_mainnet", "", body, "Authorization", basic("ann:secret")),
 	} {
-		data := a.Refused(http.StatusUnauthorized, -32001)
-		forms, _ := data["key_forms"].([]any)
-		if len(forms) != 3 || !strings.Contains(a.Envelope().Error.Message, "not in a form that is read") {
-			t.Errorf("%s: the refusal does not say which forms are read: %s", name, a.Body)
-		}
-		if string(a.Envelope().ID) != "7" && name != "the path" { // which is no path of the relay
-			t.Errorf("%s: the id is %s", name, a.Envelope().ID)
-		}
-		if strings.Contains(a.Body, key[4:12]) {
-			t.Errorf("%s: the refusal shows a part of the key", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			data := a.Refused(http.StatusUnauthorized, -32001)
+			forms, _ := data["key_forms"].([]any)
+			if len(forms) != 3 || !strings.Contains(a.Envelope().Error.Message, "not in a form that is read") {
+				t.Errorf("the refusal does not say which forms are read: %s", a.Body)
+			}
+			if string(a.Envelope().ID) != "7" && name != "the path" { // which is no path of the relay
+				t.Errorf("the id is %s", a.Envelope().ID)
+			}
+			if strings.Contains(a.Body, key[4:12]) {
+				t.Error("the refusal shows a part of the key")
+			}
+		})
 	}
 	for name, a := range map[string]apitest.Answer{
 		"the toolbox": g.Ask(http.MethodGet, "/toolbox/utils/keccak?text=a", "", "", "X-Api-Key", key),

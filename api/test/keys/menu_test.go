@@ -118,12 +118,14 @@ func TestMenu_HasTheTablesFigures(t *testing.T) {
 		usd      string
 		net, max string
 	}{{4500, "4.5", "45000", "54000"}, {9000, "9.0", "90000", "108000"}, {18000, "18.0", "180000", "216000"}} {
-		got := menu.Tiers[i]
-		in := expect.In(t, "tier %d", i)
-		expect.Equal(in, got.Name, plan.Tiers()[i])
-		expect.Equal(in, got.PriceAtomicPer1kUnits, want.price)
-		expect.Equal(in, string(got.USDPerMillionUnits), want.usd)
-		expect.Equal(in, got.NetAmountRequired, want.net)
-		expect.Equal(in, got.MaxAmountRequired, want.max)
+		t.Run(want.usd, func(t *testing.T) {
+			got := menu.Tiers[i]
+			in := expect.In(t, "tier %d", i)
+			expect.Equal(in, got.Name, plan.Tiers()[i])
+			expect.Equal(in, got.PriceAtomicPer1kUnits, want.price)
+			expect.Equal(in, string(got.USDPerMillionUnits), want.usd)
+			expect.Equal(in, got.NetAmountRequired, want.net)
+			expect.Equal(in, got.MaxAmountRequired, want.max)
+		})
 	}
 }

@@ -209,8 +209,10 @@ func TestX402_RequestThatCannotBeRelayedIsNotPaidFor(t *testing.T) {
 	t.Parallel()
 	g, f := selling(t)
 	for body, code := range map[string]int{`{`: -32700, `{"jsonrpc":"2.0"}`: -32600, `[]`: -32600} {
-		name, value := payment(t, g, x402.Version1, 54_000)
-		g.Ask(http.MethodPost, paidPath, "", body, name, value).Refused(http.StatusBadRequest, code)
+		t.Run(body, func(t *testing.T) {
+			name, value := payment(t, g, x402.Version1, 54_000)
+			g.Ask(http.MethodPost, paidPath, "", body, name, value).Refused(http.StatusBadRequest, code)
+		})
 	}
 	for value, says := range map[string]string{"!": "base64", "eyJ4NDAyVmVyc2lvbiI6Mn0=": "takes 1"} {
 		if _, why := asked(g.Ask(http.MethodPost, paidPath, "", apitest.Call("eth_call", "[]"), "X-PAYMENT",

@@ -97,18 +97,20 @@ func TestBatch_RefusesEachItemOnItsOwn(t *testing.T) {
 		{"null", -32602},
 		{"10", -32000},
 	} {
-		item := items[i]
-		code := 0
-		if item.Error != nil {
-			code = item.Error.Code
-		}
-		if string(item.ID) != want.id || code != want.code {
-			t.Errorf("item %d is %s with %d, want %s with %d", i, item.ID, code, want.id, want.code)
-		}
-		if code != 0 && code != -32000 &&
-			(item.Error.Data["index"] != float64(i) || item.Error.Data["request_id"] != a.RequestID().String()) {
-			t.Errorf("item %d carries %v", i, item.Error.Data)
-		}
+		t.Run(want.id, func(t *testing.T) {
+			item := items[i]
+			code := 0
+			if item.Error != nil {
+				code = item.Error.Code
+			}
+			if string(item.ID) != want.id || code != want.code {
+				t.Errorf("item %d is %s with %d, want %s with %d", i, item.ID, code, want.id, want.code)
+			}
+			if code != 0 && code != -32000 &&
+				(item.Error.Data["index"] != float64(i) || item.Error.Data["request_id"] != a.RequestID().String()) {
+				t.Errorf("item %d carries %v", i, item.Error.Data)
+			}
+		})
 	}
 	if a.Hit() || a.Header.Get("Server-Timing") == "" {
 		t.Error("the batch was no hit, and takes its time")
@@ -384,9 +386,11 @@ func TestRefusedBatch_HasOneErrorForEachID(t *testing.T) {
 			http.StatusBadRequest, -32602,
 		},
 	} {
-		if first := refusedBatch(row.a, row.n, row.status, row.code); first.Error.Message == "" {
-			t.Errorf("%s: no message", row.what)
-		}
+		t.Run(row.what, func(t *testing.T) {
+			if first := refusedBatch(row.a, row.n, row.status, row.code); first.Error.Message == "" {
+				t.Error("no message")
+			}
+		})
 	}
 	if g.Sent("eth_call") != 0 {
 		t.Errorf("%d calls were relayed", g.Sent("eth_call"))
@@ -429,11 +433,13 @@ func TestRefusedBatch_IsOneErrorWithoutReadableIDs(t *testing.T) {
 		"more than are echoed": "[" + strings.Repeat(`{"id":1},`, 250) + `{"id":1}]`,
 		"more than is read":    `[{"id":1,"params":["` + strings.Repeat("x", 64<<10) + `"]}]`,
 	} {
-		a := g.RPC("cag_nothing", chain.EthMainnet, body)
-		a.Refused(http.StatusUnauthorized, -32001)
-		if string(a.Envelope().ID) != "null" {
-			t.Errorf("%s: the id is %s", what, a.Envelope().ID)
-		}
+		t.Run(what, func(t *testing.T) {
+			a := g.RPC("cag_nothing", chain.EthMainnet, body)
+			a.Refused(http.StatusUnauthorized, -32001)
+			if string(a.Envelope().ID) != "null" {
+				t.Errorf("the id is %s", a.Envelope().ID)
+			}
+		})
 	}
 	a := g.RPC("cag_nothing", chain.EthMainnet, apitest.Call("eth_call", "[]"))
 	a.Refused(http.StatusUnauthorized, -32001)

@@ -68,27 +68,29 @@ func TestCache_ServesShortLivedAnswersUntilTheyExpire(t *testing.T) {
 		{on(chain.SolanaMainnet, "getSlot", `[{"commitment":"confirmed"}]`), "getSlot", time.Second},
 		{on(chain.SolanaMainnet, "getSlot", `[ { "commitment": "processed" } ]`), "getSlot", time.Second},
 	} {
-		for _, u := range g.Ups {
-			u.Forget()
-		}
-		steps := []struct {
-			after time.Duration
-			hit   bool
-		}{{0, false}, {0, true}, {row.ttl - time.Millisecond, true}, {time.Millisecond, false}, {0, true}}
-		first := ""
-		for i, step := range steps {
-			clock.Advance(step.after)
-			a := row.ask()
-			if i == 0 {
-				first = a.Result()
+		t.Run(row.method, func(t *testing.T) {
+			for _, u := range g.Ups {
+				u.Forget()
 			}
-			if a.Hit() != step.hit || a.Result() != first {
-				t.Errorf("%s, step %d: hit is %v, result %s", row.method, i, a.Hit(), a.Result())
+			steps := []struct {
+				after time.Duration
+				hit   bool
+			}{{0, false}, {0, true}, {row.ttl - time.Millisecond, true}, {time.Millisecond, false}, {0, true}}
+			first := ""
+			for i, step := range steps {
+				clock.Advance(step.after)
+				a := row.ask()
+				if i == 0 {
+					first = a.Result()
+				}
+				if a.Hit() != step.hit || a.Result() != first {
+					t.Errorf("%s, step %d: hit is %v, result %s", row.method, i, a.Hit(), a.Result())
+				}
 			}
-		}
-		if n := g.Sent(row.method); n != 2 {
-			t.Errorf("%s: %d calls reached the upstreams, want 2", row.method, n)
-		}
+			if n := g.Sent(row.method); n != 2 {
+				t.Errorf("%d calls reached the upstreams, want 2", n)
+			}
+		})
 	}
 	u := g.Usage(key)
 	expect.Equal(t, u["hit"].Units, 0)
@@ -145,9 +147,11 @@ func TestCache_ChecksHeadsWhateverTheParameters(t *testing.T) {
 		`[{"minContextSlot":5,"c\u006fmmitment":"processed"}]`: apitest.Head - 3, // the first of its kind
 		`[{"minContextSlot":5,"commitment":"unheard of"}]`:     apitest.Head - 3,
 	} {
-		if got := slot(params).Result(); got != fmt.Sprint(want) {
-			t.Errorf("the slot for %s is %s, want %d", params, got, want)
-		}
+		t.Run(params, func(t *testing.T) {
+			if got := slot(params).Result(); got != fmt.Sprint(want) {
+				t.Errorf("the slot for %s is %s, want %d", params, got, want)
+			}
+		})
 	}
 	for _, u := range g.Ups {
 		u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", apitest.Head+1_000_000)))

@@ -64,25 +64,27 @@ func TestFinalCache_ServesFinalAnswersByteForByte(t *testing.T) {
 		},
 	}
 	for _, r := range requests {
-		first := g.RPC(key, chain.EthMainnet, apitest.Call(r.method, r.params))
-		if first.Hit() {
-			t.Errorf("%s: the first is a hit", r.method)
-		}
-		for _, id := range []string{`7`, `"a\u0062c"`, `123456789012345678901234567890`, `null`, `{"a": [1]}`} {
-			again := g.RPC(key, chain.EthMainnet, fmt.Sprintf(`{"params":%s,"method":%q,"id":%s,"jsonrpc":"2.0"}`,
-				r.spelling, r.method, id))
-			if withoutID(t, again) != withoutID(t, first) ||
-				!strings.HasPrefix(again.Body, `{"jsonrpc":"2.0","id":`+id+`,`) {
-				t.Errorf("%s\nfirst  %s\nagain  %s", r.method, first.Body, again.Body)
+		t.Run(r.method, func(t *testing.T) {
+			first := g.RPC(key, chain.EthMainnet, apitest.Call(r.method, r.params))
+			if first.Hit() {
+				t.Error("the first is a hit")
 			}
-			if !again.Hit() || !strings.HasPrefix(again.Header.Get("Server-Timing"), "cache;desc=hit") {
-				t.Errorf("%s with id %s: hit is %v, timing %q", r.method, id, again.Hit(),
-					again.Header.Get("Server-Timing"))
+			for _, id := range []string{`7`, `"a\u0062c"`, `123456789012345678901234567890`, `null`, `{"a": [1]}`} {
+				again := g.RPC(key, chain.EthMainnet, fmt.Sprintf(`{"params":%s,"method":%q,"id":%s,"jsonrpc":"2.0"}`,
+					r.spelling, r.method, id))
+				if withoutID(t, again) != withoutID(t, first) ||
+					!strings.HasPrefix(again.Body, `{"jsonrpc":"2.0","id":`+id+`,`) {
+					t.Errorf("%s\nfirst  %s\nagain  %s", r.method, first.Body, again.Body)
+				}
+				if !again.Hit() || !strings.HasPrefix(again.Header.Get("Server-Timing"), "cache;desc=hit") {
+					t.Errorf("%s with id %s: hit is %v, timing %q", r.method, id, again.Hit(),
+						again.Header.Get("Server-Timing"))
+				}
 			}
-		}
-		if n := g.Sent(r.method); n != 1 {
-			t.Errorf("%s: %d calls reached the upstreams", r.method, n)
-		}
+			if n := g.Sent(r.method); n != 1 {
+				t.Errorf("%d calls reached the upstreams", n)
+			}
+		})
 	}
 	if u := g.Usage(key); u["hit"] != (apitest.Figures{Requests: 35, Units: 0}) ||
 		u["ok"] != (apitest.Figures{Requests: 7, Units: 7 * plan.Unit}) {
@@ -127,19 +129,21 @@ func TestFinalCache_AsksAgainForWhatMayChange(t *testing.T) {
 		"a streamed answer": large,
 		"something else":    testkit.Result("0x1"),
 	} {
-		g.All(reply)
-		for _, method := range []string{
-			"eth_getBlockByHash", "eth_getTransactionByHash", "eth_getTransactionReceipt",
-			"eth_getTransactionByBlockHashAndIndex",
-		} {
-			for range 2 {
-				if a := g.RPC(key, chain.EthMainnet,
-					apitest.Call(method, fmt.Sprintf(`[%q]`, apitest.Hash(1)))); a.Hit() ||
-					a.Status != http.StatusOK {
-					t.Errorf("%s, %s: HTTP %d, hit is %v", method, what, a.Status, a.Hit())
+		t.Run(what, func(t *testing.T) {
+			g.All(reply)
+			for _, method := range []string{
+				"eth_getBlockByHash", "eth_getTransactionByHash", "eth_getTransactionReceipt",
+				"eth_getTransactionByBlockHashAndIndex",
+			} {
+				for range 2 {
+					if a := g.RPC(key, chain.EthMainnet,
+						apitest.Call(method, fmt.Sprintf(`[%q]`, apitest.Hash(1)))); a.Hit() ||
+						a.Status != http.StatusOK {
+						t.Errorf("%s, %s: HTTP %d, hit is %v", method, what, a.Status, a.Hit())
+					}
 				}
 			}
-		}
+		})
 	}
 	g.All(apitest.Node(apitest.Deepest))
 	// of a block that nobody has read
@@ -344,11 +348,13 @@ func TestFinalCache_HoldsNothingOfSolana(t *testing.T) {
 		"getBlockTime":   `[1]`,
 		"getGenesisHash": `[]`,
 	} {
-		for range 2 {
-			if g.RPC(key, chain.SolanaMainnet, apitest.Call(method, params)).Hit() {
-				t.Errorf("%s hit", method)
+		t.Run(method, func(t *testing.T) {
+			for range 2 {
+				if g.RPC(key, chain.SolanaMainnet, apitest.Call(method, params)).Hit() {
+					t.Errorf("%s hit", method)
+				}
 			}
-		}
+		})
 	}
 }
 

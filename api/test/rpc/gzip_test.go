@@ -86,28 +86,30 @@ func TestGzip_CompressesWhenTheClientAcceptsItAndItPays(t *testing.T) {
 		"streamed, plain":          {600_000, []string{"identity"}, false},
 		"streamed, and refused so": {600_000, []string{"gzip;q=0"}, false},
 	} {
-		result := logs(row.size)
-		if row.size == 1400 {
-			result = `"` + strings.Repeat("0", 1400-2-len(`{"jsonrpc":"2.0","id":7,"result":}`)) + `"`
-		}
-		g.All(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":`+result+`}`))
-		var headers []string
-		for _, line := range row.accept {
-			headers = append(headers, "Accept-Encoding", line)
-		}
-		a := g.Eth(key, "eth_call", headers...)
-		if compressed := a.Header.Get("Content-Encoding") == "gzip"; compressed != row.want {
-			t.Errorf("%s: Content-Encoding is %q", name, a.Header.Get("Content-Encoding"))
-		}
-		if got := unzip(a); got != `{"jsonrpc":"2.0","id":7,"result":`+result+`}` {
-			t.Errorf("%s: %d bytes came as %d others", name, len(result), len(got))
-		}
-		if length := a.Header.Get("Content-Length"); length != "" && length != fmt.Sprint(len(a.Body)) {
-			t.Errorf("%s: Content-Length is %s for %d bytes", name, length, len(a.Body))
-		}
-		if !strings.Contains(a.Header.Get("Vary"), "Accept-Encoding") {
-			t.Errorf("%s: Vary is %q", name, a.Header.Get("Vary"))
-		}
+		t.Run(name, func(t *testing.T) {
+			result := logs(row.size)
+			if row.size == 1400 {
+				result = `"` + strings.Repeat("0", 1400-2-len(`{"jsonrpc":"2.0","id":7,"result":}`)) + `"`
+			}
+			g.All(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":`+result+`}`))
+			var headers []string
+			for _, line := range row.accept {
+				headers = append(headers, "Accept-Encoding", line)
+			}
+			a := g.Eth(key, "eth_call", headers...)
+			if compressed := a.Header.Get("Content-Encoding") == "gzip"; compressed != row.want {
+				t.Errorf("Content-Encoding is %q", a.Header.Get("Content-Encoding"))
+			}
+			if got := unzip(a); got != `{"jsonrpc":"2.0","id":7,"result":`+result+`}` {
+				t.Errorf("%d bytes came as %d others", len(result), len(got))
+			}
+			if length := a.Header.Get("Content-Length"); length != "" && length != fmt.Sprint(len(a.Body)) {
+				t.Errorf("Content-Length is %s for %d bytes", length, len(a.Body))
+			}
+			if !strings.Contains(a.Header.Get("Vary"), "Accept-Encoding") {
+				t.Errorf("Vary is %q", a.Header.Get("Vary"))
+			}
+		})
 	}
 }
 
@@ -185,15 +187,17 @@ func TestGzip_RequestBodiesAreBoundedAfterDecompression(t *testing.T) {
 		"another coding": {"br", whole, http.StatusBadRequest, "plain or as gzip"},
 		"coded twice":    {"gzip, gzip", zipped, http.StatusBadRequest, "plain or as gzip"},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/rpc/eth_mainnet",
-			io.MultiReader(strings.NewReader(row.body)))
-		g.Must(err) // its length is not announced
-		req.Header.Set("Authorization", "Bearer "+g.DoorKey())
-		req.Header.Set("Content-Encoding", row.coding)
-		a := g.Send(req)
-		if a.Refused(row.status, -32600); !strings.Contains(a.Envelope().Error.Message, row.says) {
-			t.Errorf("%s: %s", name, a.Body)
-		}
+		t.Run(name, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/rpc/eth_mainnet",
+				io.MultiReader(strings.NewReader(row.body)))
+			g.Must(err) // its length is not announced
+			req.Header.Set("Authorization", "Bearer "+g.DoorKey())
+			req.Header.Set("Content-Encoding", row.coding)
+			a := g.Send(req)
+			if a.Refused(row.status, -32600); !strings.Contains(a.Envelope().Error.Message, row.says) {
+				t.Errorf("%s", a.Body)
+			}
+		})
 	}
 	if g.Sent("eth_call") != 4 {
 		t.Errorf("%d calls were relayed", g.Sent("eth_call"))

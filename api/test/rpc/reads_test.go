@@ -47,9 +47,11 @@ func TestRead_SucceedsWhileOneOfTwoUpstreamsIsDown(t *testing.T) {
 	for method, want := range map[string]string{
 		"eth_call": `"0xgood"`, "eth_getBalance": `"0xgood"`, "eth_getLogs": `[]`,
 	} {
-		if got := g.Eth(key, method).Result(); got != want {
-			t.Errorf("%s returns %s, want %s", method, got, want)
-		}
+		t.Run(method, func(t *testing.T) {
+			if got := g.Eth(key, method).Result(); got != want {
+				t.Errorf("%s returns %s, want %s", method, got, want)
+			}
+		})
 	}
 }
 
@@ -79,30 +81,32 @@ func TestRead_IsRefundedWhenEveryUpstreamFails(t *testing.T) {
 			"range_too_large", "Nothing was charged",
 		},
 	} {
-		g := usual
-		if row.outcome == "upstream_timeout" {
-			g = hasty
-		}
-		key := g.DoorKey()
-		g.All(row.reply)
-		a := g.RPC(key, chain.EthMainnet, apitest.Call("eth_getLogs", `[{"fromBlock":"latest"}]`))
-		data := a.Refused(row.status, row.code)
-		if !strings.Contains(a.Envelope().Error.Message, row.says) {
-			t.Errorf("%s: the message is %s", name, a.Envelope().Error.Message)
-		}
-		if row.code == -32601 || row.code == -32602 {
-			if data["contact"] != apitest.Links.Contact || data["docs"] != apitest.Links.Docs {
-				t.Errorf("%s: data is %v", name, data)
+		t.Run(name, func(t *testing.T) {
+			g := usual
+			if row.outcome == "upstream_timeout" {
+				g = hasty
 			}
-		}
-		if day, period := g.Counted(key); day != 0 || period != 0 {
-			t.Errorf("%s: the counters hold %d and %d", name, day, period)
-		}
-		u := g.Usage(key)
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, u["ok"], apitest.Figures{Requests: 1, Units: 1000})
-		expect.Equal(in, u["refund"], apitest.Figures{Requests: -1, Units: -1000})
-		expect.Equal(in, u[row.outcome], apitest.Figures{Requests: 1, Units: 0})
+			key := g.DoorKey()
+			g.All(row.reply)
+			a := g.RPC(key, chain.EthMainnet, apitest.Call("eth_getLogs", `[{"fromBlock":"latest"}]`))
+			data := a.Refused(row.status, row.code)
+			if !strings.Contains(a.Envelope().Error.Message, row.says) {
+				t.Errorf("the message is %s", a.Envelope().Error.Message)
+			}
+			if row.code == -32601 || row.code == -32602 {
+				if data["contact"] != apitest.Links.Contact || data["docs"] != apitest.Links.Docs {
+					t.Errorf("data is %v", data)
+				}
+			}
+			if day, period := g.Counted(key); day != 0 || period != 0 {
+				t.Errorf("the counters hold %d and %d", day, period)
+			}
+			u := g.Usage(key)
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, u["ok"], apitest.Figures{Requests: 1, Units: 1000})
+			expect.Equal(in, u["refund"], apitest.Figures{Requests: -1, Units: -1000})
+			expect.Equal(in, u[row.outcome], apitest.Figures{Requests: 1, Units: 0})
+		})
 	}
 }
 
@@ -241,11 +245,13 @@ func TestRead_ErrorsInBandPassByteForByteExceptCredentials(t *testing.T) {
 			`{"code":-32015,"message":"Transaction version (0) is not supported","data":null}`,
 		},
 	} {
-		g.All(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","error":`+row.error+` ,"id":$id}`))
-		if a := g.RPC(key, row.on, apitest.Call(row.method, "[]")); a.Status != http.StatusOK ||
-			a.Body != `{"jsonrpc":"2.0","id":7,"error":`+row.error+`}` {
-			t.Errorf("%s came as HTTP %d %s", row.error, a.Status, a.Body)
-		}
+		t.Run(string(row.on), func(t *testing.T) {
+			g.All(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","error":`+row.error+` ,"id":$id}`))
+			if a := g.RPC(key, row.on, apitest.Call(row.method, "[]")); a.Status != http.StatusOK ||
+				a.Body != `{"jsonrpc":"2.0","id":7,"error":`+row.error+`}` {
+				t.Errorf("%s came as HTTP %d %s", row.error, a.Status, a.Body)
+			}
+		})
 	}
 	g.All(testkit.ErrorWithData(3, "execution reverted",
 		"at http://canaryuser:canarypass@node/v2/canary-path-eth_mainnet"))

@@ -70,33 +70,35 @@ func TestCallRecord_EveryCallLeavesOne(t *testing.T) {
 	notJSON := g.RPC(key, chain.EthMainnet, "not json")
 	unknownKey := g.Eth("cag_nothing", "eth_call")
 	for i, w := range want {
-		calls := g.Calls(answers[i])
-		if len(calls) != 1 {
-			t.Fatalf("%s: %d records", w.method, len(calls))
-		}
-		got := calls[0]
-		tier := w.tier
-		if tier == "" {
-			tier = string(plan.Balanced)
-		}
-		in := expect.In(t, "%s", w.method)
-		expect.Equal(in, got.Account, id.Account)
-		expect.Equal(in, got.Key, id.Key)
-		expect.Equal(in, got.Chain, w.chain)
-		expect.Equal(in, got.Method, w.method)
-		expect.Equal(in, got.Tier, tier)
-		expect.Equal(in, got.Service, "rpc")
-		expect.Equal(in, got.Outcome, w.record.Outcome)
-		expect.Equal(in, got.HTTPStatus, w.record.HTTPStatus)
-		expect.Equal(in, got.Units, w.record.Units)
-		expect.Equal(in, got.Attempts, w.record.Attempts)
-		if w.record.Upstream != "" && got.Upstream != w.record.Upstream ||
-			(w.record.Attempts > 0) != (got.Upstream != "") {
-			t.Errorf("%s: the upstream is %q, want %q", w.method, got.Upstream, w.record.Upstream)
-		}
-		expect.Equal(in, got.Class, w.record.Class)
-		expect.Equal(in, got.ResponseBytes, int64(len(answers[i].Body)))
-		expect.Equal(in, got.RequestBytes, int64(len(w.params)))
+		t.Run(string(w.chain), func(t *testing.T) {
+			calls := g.Calls(answers[i])
+			if len(calls) != 1 {
+				t.Fatalf("%s: %d records", w.method, len(calls))
+			}
+			got := calls[0]
+			tier := w.tier
+			if tier == "" {
+				tier = string(plan.Balanced)
+			}
+			in := expect.In(t, "%s", w.method)
+			expect.Equal(in, got.Account, id.Account)
+			expect.Equal(in, got.Key, id.Key)
+			expect.Equal(in, got.Chain, w.chain)
+			expect.Equal(in, got.Method, w.method)
+			expect.Equal(in, got.Tier, tier)
+			expect.Equal(in, got.Service, "rpc")
+			expect.Equal(in, got.Outcome, w.record.Outcome)
+			expect.Equal(in, got.HTTPStatus, w.record.HTTPStatus)
+			expect.Equal(in, got.Units, w.record.Units)
+			expect.Equal(in, got.Attempts, w.record.Attempts)
+			if w.record.Upstream != "" && got.Upstream != w.record.Upstream ||
+				(w.record.Attempts > 0) != (got.Upstream != "") {
+				t.Errorf("%s: the upstream is %q, want %q", w.method, got.Upstream, w.record.Upstream)
+			}
+			expect.Equal(in, got.Class, w.record.Class)
+			expect.Equal(in, got.ResponseBytes, int64(len(answers[i].Body)))
+			expect.Equal(in, got.RequestBytes, int64(len(w.params)))
+		})
 	}
 	for a, outcome := range map[*apitest.Answer]string{&unknownMethod: "method_not_served", &notJSON: "not_json"} {
 		calls := g.Calls(*a)
@@ -164,19 +166,21 @@ func TestUpstreamCredentials_NeverLeaveTheGateway(t *testing.T) {
 	}
 	var asked []apitest.Answer
 	for name, reply := range ways {
-		g.All(reply)
-		snapshot, err := g.Pool.Probe(t.Context(), chain.EthMainnet) // the probes get the same answers
-		g.Must(err)
-		g.Must(g.Board.Publish(t.Context(), snapshot))
-		apitest.ApplyHealthy(g.Pool, chain.EthMainnet, snapshot.MeasuredAt, 2)
-		for _, method := range []string{"eth_call", "eth_sendRawTransaction", "eth_blockNumber"} {
-			a := g.Eth(key, method)
-			asked = append(asked, a)
-			if name == "error" && method == "eth_call" && !strings.Contains(a.Body, "[redacted]") {
-				t.Errorf("the upstream's words are missing: %s", a.Body)
+		t.Run(name, func(t *testing.T) {
+			g.All(reply)
+			snapshot, err := g.Pool.Probe(t.Context(), chain.EthMainnet) // the probes get the same answers
+			g.Must(err)
+			g.Must(g.Board.Publish(t.Context(), snapshot))
+			apitest.ApplyHealthy(g.Pool, chain.EthMainnet, snapshot.MeasuredAt, 2)
+			for _, method := range []string{"eth_call", "eth_sendRawTransaction", "eth_blockNumber"} {
+				a := g.Eth(key, method)
+				asked = append(asked, a)
+				if name == "error" && method == "eth_call" && !strings.Contains(a.Body, "[redacted]") {
+					t.Errorf("the upstream's words are missing: %s", a.Body)
+				}
 			}
-		}
-		g.RPC(key, chain.EthMainnet, apitest.BatchOf(3, "eth_getBalance")).Batch(3)
+			g.RPC(key, chain.EthMainnet, apitest.BatchOf(3, "eth_getBalance")).Batch(3)
+		})
 	}
 	for _, u := range g.Ups {
 		u.Close()

@@ -192,12 +192,14 @@ func TestRequests_WeighWhatTheInterfaceSays(t *testing.T) {
 		{"eth_getBalance", `["0x0","0xf41bf"]`, "", 2000},                          // head − 129
 		{"eth_getBalance", `["0x0","earliest"]`, "fast", 4000},
 	} {
-		key := g.DoorKey()
-		a := g.RPC(key, chain.EthMainnet, apitest.Call(row.method, row.params), "X-Route-Tier", row.tier)
-		a.Result()
-		if day, period := g.Counted(key); day != row.want || period != 0 {
-			t.Errorf("%s %s %s costs %d and %d, want %d", row.method, row.params, row.tier, day, period, row.want)
-		}
+		t.Run(row.method, func(t *testing.T) {
+			key := g.DoorKey()
+			a := g.RPC(key, chain.EthMainnet, apitest.Call(row.method, row.params), "X-Route-Tier", row.tier)
+			a.Result()
+			if day, period := g.Counted(key); day != row.want || period != 0 {
+				t.Errorf("%s %s %s costs %d and %d, want %d", row.method, row.params, row.tier, day, period, row.want)
+			}
+		})
 	}
 	key := g.DoorKey()
 	for _, tier := range []string{"slow", "FAST", "fast "} {
@@ -231,19 +233,21 @@ func TestRequests_InvalidKeysAreRefused(t *testing.T) {
 		"case": "Bearer " + strings.ToUpper(key), "credential": "Bearer cagx_" + key[4:],
 		"long": "Bearer " + strings.Repeat(key, 50),
 	} {
-		var headers []string
-		if authorization != "" {
-			headers = []string{"Authorization", authorization}
-		}
-		a := g.Ask(http.MethodPost, "/rpc/eth_mainnet", "", "not json", headers...)
-		a.Refused(http.StatusUnauthorized, -32001)
-		if challenge := a.Header.Values("WWW-Authenticate"); len(challenge) != 1 ||
-			challenge[0] != `Bearer realm="gateway"` {
-			t.Errorf("the answer does not say how to send a key: %q", challenge)
-		}
-		if string(a.Envelope().ID) != "null" || !strings.Contains(a.Body, "POST /keys") {
-			t.Errorf("%s: %s", name, a.Body)
-		}
+		t.Run(name, func(t *testing.T) {
+			var headers []string
+			if authorization != "" {
+				headers = []string{"Authorization", authorization}
+			}
+			a := g.Ask(http.MethodPost, "/rpc/eth_mainnet", "", "not json", headers...)
+			a.Refused(http.StatusUnauthorized, -32001)
+			if challenge := a.Header.Values("WWW-Authenticate"); len(challenge) != 1 ||
+				challenge[0] != `Bearer realm="gateway"` {
+				t.Errorf("the answer does not say how to send a key: %q", challenge)
+			}
+			if string(a.Envelope().ID) != "null" || !strings.Contains(a.Body, "POST /keys") {
+				t.Errorf("%s", a.Body)
+			}
+		})
 	}
 	for _, authorization := range []string{"bearer " + key, "BEARER  " + key + " "} {
 		g.Ask(http.MethodPost, "/rpc/eth_mainnet", "", apitest.Call("eth_call", "[]"), "Authorization",
@@ -380,11 +384,13 @@ func TestRequests_HeaderFloodsGetTheEnvelope(t *testing.T) {
 	for name, headers := range map[string][]string{
 		"many": many, "long": longer, "one": {"X-Long", strings.Repeat("x", 500<<10)},
 	} {
-		a := g.Eth(key, "eth_call", headers...)
-		a.Refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
-		if g.Sent("eth_call") != 0 {
-			t.Errorf("%s: the call was relayed", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			a := g.Eth(key, "eth_call", headers...)
+			a.Refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
+			if g.Sent("eth_call") != 0 {
+				t.Error("the call was relayed")
+			}
+		})
 	}
 	g.Ask(http.MethodGet, "/healthz?"+strings.Repeat("x", 40<<10), "",
 		"").Refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
@@ -436,11 +442,13 @@ func TestResponses_EachHasAnIDOfItsOwn(t *testing.T) {
 		g.Ask(http.MethodGet, "/nothing", "", "", "X-Request-Id", theirs),
 		g.Ask(http.MethodPost, "/keys", "", "", "X-Request-Id", theirs),
 	} {
-		id := a.Header.Get("X-Request-Id")
-		if seen[id] || len(a.Header.Values("X-Request-Id")) != 1 {
-			t.Errorf("the id %s is not the response's own", id)
-		}
-		seen[id] = true
+		t.Run(a.Body, func(t *testing.T) {
+			id := a.Header.Get("X-Request-Id")
+			if seen[id] || len(a.Header.Values("X-Request-Id")) != 1 {
+				t.Errorf("the id %s is not the response's own", id)
+			}
+			seen[id] = true
+		})
 	}
 }
 
@@ -452,12 +460,14 @@ func TestServerTiming_NamesTheParts(t *testing.T) {
 		"eth_call": {"gate;dur=", "route;dur=", "upstream;dur="}, "eth_chainId": {"cache;desc=hit;dur="},
 		"eth_nothing": {"gate;dur="},
 	} {
-		got := g.Eth(key, method).Header.Get("Server-Timing")
-		for _, part := range want {
-			if !strings.Contains(got, part) {
-				t.Errorf("%s: Server-Timing is %q, want %s", method, got, part)
+		t.Run(method, func(t *testing.T) {
+			got := g.Eth(key, method).Header.Get("Server-Timing")
+			for _, part := range want {
+				if !strings.Contains(got, part) {
+					t.Errorf("Server-Timing is %q, want %s", got, part)
+				}
 			}
-		}
+		})
 	}
 }
 

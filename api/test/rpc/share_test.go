@@ -147,7 +147,10 @@ func TestShare_OnlyCacheableReadsAreShared(t *testing.T) {
 		waits = append(waits, together(g, key, 2, method, params))
 	}
 	for method := range rows {
-		testkit.Eventually(t, apitest.Timeout, func() bool { return g.Sent(method) == 2 }, "both %s are sent", method)
+		t.Run(method, func(t *testing.T) {
+			testkit.Eventually(t, apitest.Timeout, func() bool { return g.Sent(method) == 2 }, "both %s are sent",
+				method)
+		})
 	}
 	closed.lift()
 	for _, wait := range waits {

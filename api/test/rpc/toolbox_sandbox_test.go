@@ -238,31 +238,33 @@ func TestToolbox_TransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 		toolbox.TxFailed:    send(1 << 62), // more than the balance
 		toolbox.TxUnknown:   base58.Encode(append(make([]byte, 63), 7)),
 	} {
-		var told struct {
-			Value []*struct {
-				Slot               uint64
-				ConfirmationStatus string
+		t.Run(string(want), func(t *testing.T) {
+			var told struct {
+				Value []*struct {
+					Slot               uint64
+					ConfirmationStatus string
+				}
 			}
-		}
-		if want != toolbox.TxUnknown {
-			testkit.Eventually(t, apitest.Timeout, func() bool {
-				c.read(&told, "getSignatureStatuses", []string{signature})
-				return told.Value[0] != nil && told.Value[0].ConfirmationStatus != "processed"
-			}, "the transaction is confirmed")
-		}
-		var s toolbox.TxStatus
-		c.use("/toolbox/tx/solana_mainnet/"+signature, &s)
-		if s.Status != want || s.Hash != signature || (s.Error != "") != (want == toolbox.TxFailed) {
-			t.Errorf("a transaction that is %s is %+v", want, s)
-			continue
-		}
-		if want != toolbox.TxUnknown {
-			require.NotNil(t, s.Slot)
-			expect.Equal(t, *s.Slot, told.Value[0].Slot)
-			if s.ConfirmationStatus != "confirmed" {
-				expect.Equal(t, s.ConfirmationStatus, "finalized")
+			if want != toolbox.TxUnknown {
+				testkit.Eventually(t, apitest.Timeout, func() bool {
+					c.read(&told, "getSignatureStatuses", []string{signature})
+					return told.Value[0] != nil && told.Value[0].ConfirmationStatus != "processed"
+				}, "the transaction is confirmed")
 			}
-		}
+			var s toolbox.TxStatus
+			c.use("/toolbox/tx/solana_mainnet/"+signature, &s)
+			if s.Status != want || s.Hash != signature || (s.Error != "") != (want == toolbox.TxFailed) {
+				t.Errorf("a transaction that is %s is %+v", want, s)
+				return
+			}
+			if want != toolbox.TxUnknown {
+				require.NotNil(t, s.Slot)
+				expect.Equal(t, *s.Slot, told.Value[0].Slot)
+				if s.ConfirmationStatus != "confirmed" {
+					expect.Equal(t, s.ConfirmationStatus, "finalized")
+				}
+			}
+		})
 	}
 }
 
@@ -277,18 +279,20 @@ func TestToolbox_PricesAgreeWithTheSandboxsFeeds(t *testing.T) {
 	for symbol, at := range map[string]common.Address{
 		"eth": sandbox.FeedETH, "btc": sandbox.FeedBTC, "link": sandbox.FeedLINK,
 	} {
-		var answer hexutil.Big
-		c.readCall(&answer, at, c.pack(feed.ABI, "latestAnswer"))
-		p := all.Prices[symbol]
-		if p.Price == nil || p.Stale || p.Feed != at.Hex() || p.UpdatedAt == nil ||
-			time.Since(*p.UpdatedAt) > time.Hour {
-			t.Errorf("%s: %+v", symbol, p)
-			continue
-		}
-		dollars, ok := new(big.Rat).SetString(*p.Price)
-		if !ok || dollars.Cmp(new(big.Rat).SetFrac(answer.ToInt(), big.NewInt(100_000_000))) != 0 {
-			t.Errorf("%s: %s, the feed answers %s", symbol, *p.Price, answer.ToInt())
-		}
+		t.Run(symbol, func(t *testing.T) {
+			var answer hexutil.Big
+			c.readCall(&answer, at, c.pack(feed.ABI, "latestAnswer"))
+			p := all.Prices[symbol]
+			if p.Price == nil || p.Stale || p.Feed != at.Hex() || p.UpdatedAt == nil ||
+				time.Since(*p.UpdatedAt) > time.Hour {
+				t.Errorf("%+v", p)
+				return
+			}
+			dollars, ok := new(big.Rat).SetString(*p.Price)
+			if !ok || dollars.Cmp(new(big.Rat).SetFrac(answer.ToInt(), big.NewInt(100_000_000))) != 0 {
+				t.Errorf("%s, the feed answers %s", *p.Price, answer.ToInt())
+			}
+		})
 	}
 	old := time.Now().Add(-2 * time.Hour).Truncate(time.Second)
 	from, chainID := c.box.Accounts()[4], big.NewInt(1)

@@ -24,19 +24,21 @@ func TestWindow_IsOnEveryAnswerOfTheRelay(t *testing.T) {
 		"a batch":                   g.RPC(key, chain.EthMainnet, apitest.BatchOf(5, "eth_call")),
 	}
 	for what, a := range answers {
-		got, remaining, reset := a.Window()
-		upTo := limit - 1
-		if what == "a batch" {
-			upTo = limit - 5
-		}
-		in := expect.In(t, "%s", what)
-		expect.Equal(in, got, limit)
-		expect.AtMost(in, remaining, upTo)
-		expect.AtLeast(in, remaining, limit-len(answers)-5)
-		expect.Between(in, reset, 1, 10)
-		if a.Header.Get("Retry-After") != "" {
-			t.Errorf("%s says Retry-After", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			got, remaining, reset := a.Window()
+			upTo := limit - 1
+			if what == "a batch" {
+				upTo = limit - 5
+			}
+			in := expect.In(t, "%s", what)
+			expect.Equal(in, got, limit)
+			expect.AtMost(in, remaining, upTo)
+			expect.AtLeast(in, remaining, limit-len(answers)-5)
+			expect.Between(in, reset, 1, 10)
+			if a.Header.Get("Retry-After") != "" {
+				t.Errorf("%s says Retry-After", what)
+			}
+		})
 	}
 	if a := g.Eth("cag_nothing", "eth_call"); a.Header.Get("RateLimit-Limit") != "" {
 		t.Error("a caller nobody knows is told of a window")

@@ -104,17 +104,20 @@ func TestSubmission_ErrorsInBandPassWithHTTP200(t *testing.T) {
 			{-32002, "Blockhash not found"},
 			{-32000, "in-flight transaction limit reached for delegated accounts"},
 		} {
-			apitest.ApplyHealthy(g.Pool, s.Chain, time.Now(), len(g.Ups))
-			g.All(testkit.Error(said.code, said.message))
-			for _, u := range g.Ups {
-				u.Forget()
-			}
-			a := g.RPC(key, s.Chain, apitest.Call(s.Method, s.Params))
-			want := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"error":{"code":%d,"message":%q}}`, said.code, said.message)
-			in := expect.In(t, "%s", s.Method)
-			expect.Equal(in, a.Status, http.StatusOK)
-			expect.Equal(in, a.Body, want)
-			expect.Equal(in, g.Sent(s.Method), 1)
+			t.Run(said.message, func(t *testing.T) {
+				apitest.ApplyHealthy(g.Pool, s.Chain, time.Now(), len(g.Ups))
+				g.All(testkit.Error(said.code, said.message))
+				for _, u := range g.Ups {
+					u.Forget()
+				}
+				a := g.RPC(key, s.Chain, apitest.Call(s.Method, s.Params))
+				want := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"error":{"code":%d,"message":%q}}`, said.code,
+					said.message)
+				in := expect.In(t, "%s", s.Method)
+				expect.Equal(in, a.Status, http.StatusOK)
+				expect.Equal(in, a.Body, want)
+				expect.Equal(in, g.Sent(s.Method), 1)
+			})
 		}
 	}
 }

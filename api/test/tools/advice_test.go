@@ -29,16 +29,18 @@ func TestAdvice_IsGivenOverMCPWithoutAKey(t *testing.T) {
 		{"list_plans", `{}`, "currency", `"USD"`},
 		{"list_plans", ``, "payments_live", "false"},
 	} {
-		text, isError := useTool(g, c.tool, c.arguments)
-		var members map[string]json.RawMessage
-		err := json.Unmarshal([]byte(text), &members)
-		in := expect.In(t, "%s of %s: %s", c.tool, c.arguments, c.member)
-		require.NoError(in, err)
-		expect.False(in, isError, text)
-		expect.Equal(in, string(members[c.member]), c.want, text)
-		if strings.Contains(text, "s3cr3t") {
-			t.Errorf("%s shows a secret: %s", c.tool, text)
-		}
+		t.Run(c.tool, func(t *testing.T) {
+			text, isError := useTool(g, c.tool, c.arguments)
+			var members map[string]json.RawMessage
+			err := json.Unmarshal([]byte(text), &members)
+			in := expect.In(t, "%s of %s: %s", c.tool, c.arguments, c.member)
+			require.NoError(in, err)
+			expect.False(in, isError, text)
+			expect.Equal(in, string(members[c.member]), c.want, text)
+			if strings.Contains(text, "s3cr3t") {
+				t.Errorf("%s shows a secret: %s", c.tool, text)
+			}
+		})
 	}
 	for _, c := range []struct{ tool, arguments, names string }{
 		{"get_quote", `{"chain":"sepolia","method":"eth_call"}`, "chain"},
@@ -47,11 +49,13 @@ func TestAdvice_IsGivenOverMCPWithoutAKey(t *testing.T) {
 		{"recommend", `{"what":"chain","method":"eth_call"}`, "method"},
 		{"migrate", `{"config":"` + strings.Repeat("x", 20_001) + `"}`, "config"},
 	} {
-		text, isError := useTool(g, c.tool, c.arguments)
-		in := expect.In(t, "%s of %.60s", c.tool, c.arguments)
-		require.True(in, isError)
-		expect.Contains(in, text, "-32602")
-		expect.Contains(in, text, c.names)
+		t.Run(c.tool, func(t *testing.T) {
+			text, isError := useTool(g, c.tool, c.arguments)
+			in := expect.In(t, "%s of %.60s", c.tool, c.arguments)
+			require.True(in, isError)
+			expect.Contains(in, text, "-32602")
+			expect.Contains(in, text, c.names)
+		})
 	}
 }
 

@@ -240,11 +240,13 @@ func TestContracts_WrongRequestIsExplainedAndFree(t *testing.T) {
 				`"}`, "signature has a length that is longer than the data",
 		},
 	} {
-		a := g.Ask(row.method, row.path, key, row.body)
-		a.Refused(http.StatusUnprocessableEntity, -32602)
-		if !strings.Contains(a.Body, row.says) {
-			t.Errorf("%s %s with %.80s: %s does not say %q", row.method, row.path, row.body, a.Body, row.says)
-		}
+		t.Run(row.method, func(t *testing.T) {
+			a := g.Ask(row.method, row.path, key, row.body)
+			a.Refused(http.StatusUnprocessableEntity, -32602)
+			if !strings.Contains(a.Body, row.says) {
+				t.Errorf("%s %s with %.80s: %s does not say %q", row.method, row.path, row.body, a.Body, row.says)
+			}
+		})
 	}
 	g.Ask(http.MethodPost, "/toolbox/decode/eth_mainnet/"+aToken, key, `{"data":"0x`+strings.Repeat("0", 400_000)+
 		`"}`).Refused(http.StatusRequestEntityTooLarge, -32600)

@@ -164,14 +164,16 @@ func TestData_IsChargedEachTimeAndRefundedOnFailure(t *testing.T) {
 		"none answers":    func() { indexed(g, true, true); fail(g, testkit.Status(http.StatusBadGateway)) },
 		"none has it now": func() { indexed(g, true, true); fail(g, testkit.Error(-32601, "method not found")) },
 	} {
-		spoil()
-		for _, path := range []string{balancesOf, historyOf} {
-			a := g.Get(path, key)
-			a.Refused(http.StatusServiceUnavailable, -32020)
-			if a.Header.Get("Retry-After") == "" {
-				t.Errorf("%s: %s does not say when to come back", name, path)
+		t.Run(name, func(t *testing.T) {
+			spoil()
+			for _, path := range []string{balancesOf, historyOf} {
+				a := g.Get(path, key)
+				a.Refused(http.StatusServiceUnavailable, -32020)
+				if a.Header.Get("Retry-After") == "" {
+					t.Errorf("%s does not say when to come back", path)
+				}
 			}
-		}
+		})
 	}
 	if units := charged(g, key); units != 60*plan.Unit {
 		t.Errorf("after refusals %d units are charged, want 60", units/plan.Unit)
@@ -200,10 +202,12 @@ func TestData_NeedsAPaidPlanAndKeepsItsLimits(t *testing.T) {
 	for name, key := range map[string]string{
 		"free": g.AccountKey(plan.Free), "wallet": g.WalletKey(), "anonymous": g.DoorKey(),
 	} {
-		data := g.Get(historyOf, key).Refused(http.StatusForbidden, -32010)
-		if next := data["next_door"]; (next != nil) != (name != "free") {
-			t.Errorf("%s: the next door is %v", name, next)
-		}
+		t.Run(name, func(t *testing.T) {
+			data := g.Get(historyOf, key).Refused(http.StatusForbidden, -32010)
+			if next := data["next_door"]; (next != nil) != (name != "free") {
+				t.Errorf("the next door is %v", next)
+			}
+		})
 	}
 	g.Get(balancesOf, "").Refused(http.StatusUnauthorized, -32001)
 	for _, paid := range []string{plan.Builder, plan.Pro} {
@@ -258,11 +262,13 @@ func TestData_RefusesBadInputBeforeItCosts(t *testing.T) {
 		"/data/base_mainnet/history/" + dataOwner + "?cursor=" + cursorOf(g, key, historyOf): "cursor",
 		"/data/eth_mainnet/history/" + dataOther + "?cursor=" + cursorOf(g, key, historyOf):  "cursor",
 	} {
-		a := g.Get(path, key)
-		a.Refused(http.StatusUnprocessableEntity, -32602)
-		if message := a.Envelope().Error.Message; !strings.Contains(message, says) {
-			t.Errorf("%.80s: %q does not name %q", path, message, says)
-		}
+		t.Run(path, func(t *testing.T) {
+			a := g.Get(path, key)
+			a.Refused(http.StatusUnprocessableEntity, -32602)
+			if message := a.Envelope().Error.Message; !strings.Contains(message, says) {
+				t.Errorf("%.80s: %q does not name %q", path, message, says)
+			}
+		})
 	}
 	if units := charged(g, key); units != 20*plan.Unit { // the two pages that returned cursors
 		t.Errorf("refused requests cost %d units", units/plan.Unit-20)

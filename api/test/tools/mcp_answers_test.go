@@ -55,10 +55,12 @@ func TestMCP_ArgumentsAreBoundedLikeBodies(t *testing.T) {
 		`{"op":"keccak","input":"a","input":"b"}`: "input", `{"op":"keccak","text":"a"}`: "text",
 		`{"op":7,"input":"a"}`: "op", `{"op":null,"input":"a"}`: "op", `{"input":"a"}`: "op",
 	} {
-		if _, n := callTool(g, key, "convert_evm", arguments); n.code(t) != -32602 ||
-			!strings.Contains(string(n.refusal), `"field":"`+field+`"`) {
-			t.Errorf("%s: %s %s", arguments, n.object, n.refusal)
-		}
+		t.Run(arguments, func(t *testing.T) {
+			if _, n := callTool(g, key, "convert_evm", arguments); n.code(t) != -32602 ||
+				!strings.Contains(string(n.refusal), `"field":"`+field+`"`) {
+				t.Errorf("%s %s", n.object, n.refusal)
+			}
+		})
 	}
 }
 

@@ -74,34 +74,36 @@ func TestMCP_NegotiatesVersions(t *testing.T) {
 		"2025-11-25": "2025-11-25", "2025-06-18": "2025-06-18", "2025-03-26": "2025-03-26", "2024-11-05": "2024-11-05",
 		"2026-07-28": newest, "1999-01-01": newest, "": newest, "nonsense": newest,
 	} {
-		e := shared(tell(g, "", opening(asked)), asked)
-		var result struct {
-			ProtocolVersion string
-			Capabilities    map[string]json.RawMessage
-			ServerInfo      struct{ Name, Version string }
-			Instructions    string
-		}
-		err := json.Unmarshal(e.Result, &result)
-		in := expect.In(t, "initialize with %q", asked)
-		require.NoError(in, err)
-		expect.Equal(in, result.ProtocolVersion, want, e.Result)
-		expect.Equal(in, result.ServerInfo.Version, "1.4.0", e.Result)
-		expect.NotEqual(in, result.Instructions, "", e.Result)
-		expect.Len(in, result.Capabilities, 1, e.Result)
-		expect.NotNil(in, result.Capabilities["tools"], e.Result)
-		a := tell(g, "", pingMessage, "Mcp-Protocol-Version", asked)
-		if spoken := asked == want || asked == ""; spoken != (a.Status == http.StatusOK) ||
-			(!spoken && a.Status != http.StatusBadRequest) {
-			t.Errorf("the header %q: HTTP %d %s", asked, a.Status, a.Body)
-		}
-		//nolint:errcheck,forcetypeassert // a test's
-		if e := shared(a, asked); e.Error != nil &&
-			(e.Error.Code != -32600 || len(e.Error.Data["supported"].([]any)) != 4) {
-			t.Errorf("the header %q: %s", asked, a.Body)
-		}
-		if a := tell(g, "", opening(asked), "Mcp-Protocol-Version", asked); a.Status != http.StatusOK {
-			t.Errorf("initialize under the header %q: HTTP %d %s", asked, a.Status, a.Body)
-		}
+		t.Run(asked, func(t *testing.T) {
+			e := shared(tell(g, "", opening(asked)), asked)
+			var result struct {
+				ProtocolVersion string
+				Capabilities    map[string]json.RawMessage
+				ServerInfo      struct{ Name, Version string }
+				Instructions    string
+			}
+			err := json.Unmarshal(e.Result, &result)
+			in := expect.In(t, "initialize with %q", asked)
+			require.NoError(in, err)
+			expect.Equal(in, result.ProtocolVersion, want, e.Result)
+			expect.Equal(in, result.ServerInfo.Version, "1.4.0", e.Result)
+			expect.NotEqual(in, result.Instructions, "", e.Result)
+			expect.Len(in, result.Capabilities, 1, e.Result)
+			expect.NotNil(in, result.Capabilities["tools"], e.Result)
+			a := tell(g, "", pingMessage, "Mcp-Protocol-Version", asked)
+			if spoken := asked == want || asked == ""; spoken != (a.Status == http.StatusOK) ||
+				(!spoken && a.Status != http.StatusBadRequest) {
+				t.Errorf("the header %q: HTTP %d %s", asked, a.Status, a.Body)
+			}
+			//nolint:errcheck,forcetypeassert // a test's
+			if e := shared(a, asked); e.Error != nil &&
+				(e.Error.Code != -32600 || len(e.Error.Data["supported"].([]any)) != 4) {
+				t.Errorf("the header %q: %s", asked, a.Body)
+			}
+			if a := tell(g, "", opening(asked), "Mcp-Protocol-Version", asked); a.Status != http.StatusOK {
+				t.Errorf("initialize under the header %q: HTTP %d %s", asked, a.Status, a.Body)
+			}
+		})
 	}
 	for _, params := range []string{
 		`null`, `{}`, `{"protocolVersion":7}`, `{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":7}`,
@@ -180,20 +182,22 @@ func TestMCP_WrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 		"two names":             {params(`{"name":"get_key","name":"revoke_api_key"}`), 200, -32602, "7"},
 		"two arguments":         {params(`{"name":"get_key","arguments":{},"arguments":{}}`), 200, -32602, "7"},
 	} {
-		a := tell(g, "", row.body, "Origin", "https://page.example")
-		e := shared(a, name)
-		code := 0
-		if e.Error != nil {
-			code = e.Error.Code
+		t.Run(name, func(t *testing.T) {
+			a := tell(g, "", row.body, "Origin", "https://page.example")
+			e := shared(a, name)
+			code := 0
+			if e.Error != nil {
+				code = e.Error.Code
+				in := expect.In(t, "%s", name)
+				expect.NotEqual(in, e.Error.Message, "")
+				expect.NotEqual(in, e.Error.Data["request_id"], nil)
+				expect.AtMost(in, len(a.Body), 4096, a.Body)
+			}
 			in := expect.In(t, "%s", name)
-			expect.NotEqual(in, e.Error.Message, "")
-			expect.NotEqual(in, e.Error.Data["request_id"], nil)
-			expect.AtMost(in, len(a.Body), 4096, a.Body)
-		}
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, a.Status, row.status)
-		expect.Equal(in, code, row.code)
-		expect.Equal(in, string(e.ID), row.id)
+			expect.Equal(in, a.Status, row.status)
+			expect.Equal(in, code, row.code)
+			expect.Equal(in, string(e.ID), row.id)
+		})
 	}
 	if n := len(keysMade(g)); n != 0 {
 		t.Errorf("%d keys were made by what was refused", n)
@@ -278,20 +282,22 @@ func TestMCP_OtherRequestsAreRefusedInJSON(t *testing.T) {
 			}, 415,
 		},
 	} {
-		a := g.Ask(row.method, row.path, "", row.body, append(row.headers, "Origin", "https://page.example")...)
-		e := shared(a, name)
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, a.Status, row.status)
-		require.NotNil(in, e.Error)
-		expect.Equal(in, e.Error.Code, -32600)
-		expect.Equal(in, string(e.ID), "null")
-		expect.NotEqual(in, a.Header.Get("Access-Control-Expose-Headers"), "")
-		if row.status == 405 && a.Header.Get("Allow") != "POST, OPTIONS" {
-			t.Errorf("%s: Allow is %q", name, a.Header.Get("Allow"))
-		}
-		if row.status == 410 && e.Error.Data["use"] != "https://gateway.example/mcp" {
-			t.Errorf("%s leads to %v", name, e.Error.Data)
-		}
+		t.Run(name, func(t *testing.T) {
+			a := g.Ask(row.method, row.path, "", row.body, append(row.headers, "Origin", "https://page.example")...)
+			e := shared(a, name)
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, a.Status, row.status)
+			require.NotNil(in, e.Error)
+			expect.Equal(in, e.Error.Code, -32600)
+			expect.Equal(in, string(e.ID), "null")
+			expect.NotEqual(in, a.Header.Get("Access-Control-Expose-Headers"), "")
+			if row.status == 405 && a.Header.Get("Allow") != "POST, OPTIONS" {
+				t.Errorf("Allow is %q", a.Header.Get("Allow"))
+			}
+			if row.status == 410 && e.Error.Data["use"] != "https://gateway.example/mcp" {
+				t.Errorf("%s leads to %v", name, e.Error.Data)
+			}
+		})
 	}
 	for _, kind := range []string{
 		"application/json; charset=utf-8", "Application/JSON", "application/json;charset=\"utf-8\"",
@@ -309,12 +315,14 @@ func TestMCP_OtherRequestsAreRefusedInJSON(t *testing.T) {
 	for path, headers := range map[string][]string{
 		"/mcp": {"X-Filler", strings.Repeat("x", 40<<10)}, "/mcp/other": nil, "/mcp/": nil,
 	} {
-		a := g.Ask(http.MethodPost, path, "", pingMessage, append(headers, "Content-Type", "application/json")...)
-		in := expect.In(t, "%s", path)
-		expect.True(in, json.Valid([]byte(a.Body)))
-		expect.AtLeast(in, a.Status, 400)
-		expect.Less(in, a.Status, 500)
-		expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
+		t.Run(path, func(t *testing.T) {
+			a := g.Ask(http.MethodPost, path, "", pingMessage, append(headers, "Content-Type", "application/json")...)
+			in := expect.In(t, "%s", path)
+			expect.True(in, json.Valid([]byte(a.Body)))
+			expect.AtLeast(in, a.Status, 400)
+			expect.Less(in, a.Status, 500)
+			expect.Equal(in, a.Header.Get("Access-Control-Allow-Origin"), "*")
+		})
 	}
 	for _, path := range []string{"/mcp", "/mcp/sse", "/mcp/messages"} {
 		a := g.Ask(http.MethodOptions, path, "", "", "Origin", "https://page.example", "Access-Control-Request-Method",
@@ -450,11 +458,13 @@ func TestMCP_WrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
 		},
 		"nothing of it": {"get_balances", `null`, "chain"},
 	} {
-		a, n := callTool(g, key, row.tool, row.args)
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, n.code(t), -32602, a)
-		expect.Contains(in, string(n.refusal), row.field, a)
-		expect.AtMost(in, len(n.refusal), 4096, n.refusal, a)
+		t.Run(name, func(t *testing.T) {
+			a, n := callTool(g, key, row.tool, row.args)
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, n.code(t), -32602, a)
+			expect.Contains(in, string(n.refusal), row.field, a)
+			expect.AtMost(in, len(n.refusal), 4096, n.refusal, a)
+		})
 	}
 	// Without a key, nobody learns what is wrong with the arguments.
 	if _, n := callTool(g, "", "convert_evm", `{"op":"divide"}`); n.code(t) != -32001 {

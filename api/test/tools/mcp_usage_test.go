@@ -23,12 +23,14 @@ func TestMCP_UsageHasTheListedForm(t *testing.T) {
 		{"get_usage", `{"view":"volume","window":"7d"}`, "bucket_seconds", "21600"},
 		{"what_can_i_do", `{}`, "volume_30d_units", "0"},
 	} {
-		_, n := callTool(g, key, c.tool, c.arguments)
-		var members map[string]json.RawMessage
-		if err := json.Unmarshal(n.object, &members); err != nil || string(members[c.member]) != c.want {
-			t.Errorf("%s of %s: %s is %s in %s, %s", c.tool, c.arguments, c.member, members[c.member], n.object,
-				n.refusal)
-		}
+		t.Run(c.tool, func(t *testing.T) {
+			_, n := callTool(g, key, c.tool, c.arguments)
+			var members map[string]json.RawMessage
+			if err := json.Unmarshal(n.object, &members); err != nil || string(members[c.member]) != c.want {
+				t.Errorf("%s of %s: %s is %s in %s, %s", c.tool, c.arguments, c.member, members[c.member], n.object,
+					n.refusal)
+			}
+		})
 	}
 	for _, arguments := range []string{
 		`{}`, `{"view":"all"}`, `{"view":"report","window":"7d"}`, `{"view":"stats"}`,

@@ -171,11 +171,13 @@ func TestToolbox_WrongPathsAndQueriesSayWhatIsTaken(t *testing.T) {
 		"/toolbox/prices?symbols=eth&symbols=btc":                 "symbols",
 		"/toolbox/prices?symbol=eth":                              "symbols",
 	} {
-		a := g.Get(path, key)
-		a.Refused(http.StatusUnprocessableEntity, -32602)
-		if message := a.Envelope().Error.Message; !strings.Contains(message, says) || len(message) > 1_000 {
-			t.Errorf("%.60s: %s", path, message)
-		}
+		t.Run(path, func(t *testing.T) {
+			a := g.Get(path, key)
+			a.Refused(http.StatusUnprocessableEntity, -32602)
+			if message := a.Envelope().Error.Message; !strings.Contains(message, says) || len(message) > 1_000 {
+				t.Errorf("%.60s: %s", path, message)
+			}
+		})
 	}
 	if n := g.Ups[0].Total(); n != 0 {
 		t.Errorf("wrong requests reached an upstream %d times", n)

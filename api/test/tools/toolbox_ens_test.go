@@ -133,11 +133,13 @@ func TestENS_WrongNamesAndAddressesSayWhatIsTaken(t *testing.T) {
 		reverse + strings.Replace(someone, "dA", "Da", 1):   "EIP-55",
 		reverse + strings.Replace(someone, "d8d", "d8D", 1): "EIP-55",
 	} {
-		a := g.Get(path, key)
-		a.Refused(http.StatusUnprocessableEntity, -32602)
-		if message := a.Envelope().Error.Message; !strings.Contains(message, says) || len(message) > 1_000 {
-			t.Errorf("%.60s: %s", path, message)
-		}
+		t.Run(path, func(t *testing.T) {
+			a := g.Get(path, key)
+			a.Refused(http.StatusUnprocessableEntity, -32602)
+			if message := a.Envelope().Error.Message; !strings.Contains(message, says) || len(message) > 1_000 {
+				t.Errorf("%.60s: %s", path, message)
+			}
+		})
 	}
 	if n := g.Ups[0].Total(); n != 0 {
 		t.Errorf("wrong requests reached an upstream %d times", n)

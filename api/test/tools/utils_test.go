@@ -147,14 +147,16 @@ func TestUtilities_TextsThatLookLikeBytesAreTexts(t *testing.T) {
 		{"hello", "hex", true},
 		{"hello", "utf8", false},
 	} {
-		members := []string{"message", "0x68656c6c6f", "signature", me.sign(c.signed), "address", me.address}
-		if c.encoding != "" {
-			members = append(members, "encoding", c.encoding)
-		}
-		a := g.Ask(http.MethodPost, utils+"verify-signature", key, object(t, members...))
-		if want := `"valid":false`; a.Status != http.StatusOK || strings.Contains(a.Body, want) == c.valid {
-			t.Errorf("%q signed, judged as %q: %d %s", c.signed, c.encoding, a.Status, a.Body)
-		}
+		t.Run(c.signed, func(t *testing.T) {
+			members := []string{"message", "0x68656c6c6f", "signature", me.sign(c.signed), "address", me.address}
+			if c.encoding != "" {
+				members = append(members, "encoding", c.encoding)
+			}
+			a := g.Ask(http.MethodPost, utils+"verify-signature", key, object(t, members...))
+			if want := `"valid":false`; a.Status != http.StatusOK || strings.Contains(a.Body, want) == c.valid {
+				t.Errorf("%q signed, judged as %q: %d %s", c.signed, c.encoding, a.Status, a.Body)
+			}
+		})
 	}
 }
 
@@ -267,16 +269,18 @@ func TestUtilities_WrongInputIsExplainedAndFree(t *testing.T) {
 			path: "verify-siwe", body: object(t, "message", signInMessage(me, "")), says: "signature: ",
 		},
 	} {
-		method, path := http.MethodGet, row.path
-		if row.body != "" {
-			method, path = http.MethodPost, utils+row.path
-		}
-		a := g.Ask(method, path, key, row.body)
-		a.Refused(http.StatusUnprocessableEntity, -32602)
-		if !strings.Contains(a.Envelope().Error.Message, row.says) {
-			t.Errorf("%s: %s does not say %q", name, a.Body, row.says)
-		}
-		n++
+		t.Run(name, func(t *testing.T) {
+			method, path := http.MethodGet, row.path
+			if row.body != "" {
+				method, path = http.MethodPost, utils+row.path
+			}
+			a := g.Ask(method, path, key, row.body)
+			a.Refused(http.StatusUnprocessableEntity, -32602)
+			if !strings.Contains(a.Envelope().Error.Message, row.says) {
+				t.Errorf("%s does not say %q", a.Body, row.says)
+			}
+			n++
+		})
 	}
 	if a := g.Ask(http.MethodPost, utils+"verify-signature", key, "{\"message\":\"\xff\",\"signature\":\""+good+
 		"\"}"); !strings.Contains(a.Body, "UTF-8") {
@@ -375,11 +379,13 @@ func TestUtilities_SignInsAreJudgedByTheServicesClock(t *testing.T) {
 		"\nNot Before: 2026-01-02T03:04:10Z":          `"valid":true`,
 		"\nNot Before: 2026-01-02T03:04:10.001Z":      `"not_yet_valid":true`,
 	} {
-		message := signInMessage(me, more)
-		if a := g.Ask(http.MethodPost, utils+"verify-siwe", key,
-			object(t, "message", message, "signature", me.sign(message))); !strings.Contains(a.Body, want) {
-			t.Errorf("%q: %s, want %s", more, a.Body, want)
-		}
+		t.Run(more, func(t *testing.T) {
+			message := signInMessage(me, more)
+			if a := g.Ask(http.MethodPost, utils+"verify-siwe", key,
+				object(t, "message", message, "signature", me.sign(message))); !strings.Contains(a.Body, want) {
+				t.Errorf("%s, want %s", a.Body, want)
+			}
+		})
 	}
 }
 

@@ -102,10 +102,12 @@ func TestMigrate_ErrorsShowNoPassword(t *testing.T) {
 		{"postgres://u:" + canary + "@" + testkit.ClosedAddress(t) + "/x?sslmode=bogus", operator.Status},
 		{"postgres://u:" + canary + "%zz@host/x", operator.Down},
 	} {
-		err := operator.Migrate(t.Context(), tc.url, tc.d, io.Discard)
-		if err == nil || strings.Contains(err.Error(), canary) {
-			t.Errorf("%s: %v", tc.d, err)
-		}
+		t.Run(string(tc.d), func(t *testing.T) {
+			err := operator.Migrate(t.Context(), tc.url, tc.d, io.Discard)
+			if err == nil || strings.Contains(err.Error(), canary) {
+				t.Errorf("%s: %v", tc.d, err)
+			}
+		})
 	}
 	if err := operator.Migrate(t.Context(), testkit.EmptyPostgres(t), "sideways", io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "up, down or status") {

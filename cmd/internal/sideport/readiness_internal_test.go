@@ -38,32 +38,34 @@ func TestWorkerReadiness_SaysWhatDoesNotWork(t *testing.T) {
 			errors.New("durable work waits for Temporal"), measured(0), http.StatusServiceUnavailable, "ok",
 		},
 	} {
-		pool, err := upstream.NewPool(
-			config.Upstreams{Chains: map[string]config.ChainUpstreams{"base_mainnet": {Upstreams: []config.Upstream{
-				{Name: "first", URL: "http://127.0.0.1:1", Supply: "public"},
-			}}}}, func() time.Time { return now })
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(pool.Close)
-		if on, _ := pool.Chain(chain.BaseMainnet); tc.snapshot != nil {
-			on.Apply(*tc.snapshot)
-		}
-		port := Port{Metrics: telemetry.NewMetrics(), Ready: WorkerReadiness(func() error { return tc.work }, pool)}
-		answer := httptest.NewRecorder()
-		port.handler(false).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz",
-			http.NoBody))
-		var said readiness
-		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil {
-			t.Fatalf("%s: %v in %s", name, err, answer.Body)
-		}
-		in := expect.In(t, "%s", name)
-		expect.Equal(in, answer.Code, tc.status)
-		expect.Equal(in, said.Checks["chain base_mainnet"], tc.said)
-		expect.Equal(in, said.Status == "ready", tc.status == http.StatusOK)
-		if work := said.Checks["work"]; (tc.work == nil) != (work == "ok") ||
-			(tc.work != nil && !strings.Contains(work, "Temporal")) {
-			t.Errorf("%s: of the work it says %q", name, work)
-		}
+		t.Run(name, func(t *testing.T) {
+			pool, err := upstream.NewPool(
+				config.Upstreams{Chains: map[string]config.ChainUpstreams{"base_mainnet": {Upstreams: []config.Upstream{
+					{Name: "first", URL: "http://127.0.0.1:1", Supply: "public"},
+				}}}}, func() time.Time { return now })
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(pool.Close)
+			if on, _ := pool.Chain(chain.BaseMainnet); tc.snapshot != nil {
+				on.Apply(*tc.snapshot)
+			}
+			port := Port{Metrics: telemetry.NewMetrics(), Ready: WorkerReadiness(func() error { return tc.work }, pool)}
+			answer := httptest.NewRecorder()
+			port.handler(false).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz",
+				http.NoBody))
+			var said readiness
+			if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil {
+				t.Fatalf("%v in %s", err, answer.Body)
+			}
+			in := expect.In(t, "%s", name)
+			expect.Equal(in, answer.Code, tc.status)
+			expect.Equal(in, said.Checks["chain base_mainnet"], tc.said)
+			expect.Equal(in, said.Status == "ready", tc.status == http.StatusOK)
+			if work := said.Checks["work"]; (tc.work == nil) != (work == "ok") ||
+				(tc.work != nil && !strings.Contains(work, "Temporal")) {
+				t.Errorf("of the work it says %q", work)
+			}
+		})
 	}
 }

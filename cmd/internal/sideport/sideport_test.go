@@ -29,30 +29,35 @@ func TestMetrics_OnLoopbackAnswerOnlyRequestsThatNameThisMachine(t *testing.T) {
 		{"", true, http.StatusForbidden},
 		{"api:9464", false, http.StatusOK}, // an operator opened the port; Prometheus uses the host name
 	} {
-		for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap"} {
-			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path,
-				http.NoBody)
-			ask.Host = tc.host
-			token := ""
-			if !tc.loopback {
-				token = profileToken
-				ask.Header.Set("Authorization", "Bearer "+token)
+		t.Run(tc.host, func(t *testing.T) {
+			for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap"} {
+				answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path,
+					http.NoBody)
+				ask.Host = tc.host
+				token := ""
+				if !tc.loopback {
+					token = profileToken
+					ask.Header.Set("Authorization", "Bearer "+token)
+				}
+				Port{ProfileToken: token, Metrics: m}.handler(tc.loopback).ServeHTTP(answer, ask)
+				if answer.Code != tc.status {
+					t.Errorf("%s of host %q, loopback %v: %d, want %d", path, tc.host, tc.loopback, answer.Code,
+						tc.status)
+				}
+				if tc.status == http.StatusForbidden && strings.Contains(answer.Body.String(), "goroutine") {
+					t.Errorf("a refusal shows %s", answer.Body)
+				}
 			}
-			Port{ProfileToken: token, Metrics: m}.handler(tc.loopback).ServeHTTP(answer, ask)
-			if answer.Code != tc.status {
-				t.Errorf("%s of host %q, loopback %v: %d, want %d", path, tc.host, tc.loopback, answer.Code, tc.status)
-			}
-			if tc.status == http.StatusForbidden && strings.Contains(answer.Body.String(), "goroutine") {
-				t.Errorf("a refusal shows %s", answer.Body)
-			}
-		}
+		})
 	}
 	for address, want := range map[string]bool{
 		"127.0.0.1:9464": true, "[::1]:1": true, "[::]:9464": false, "0.0.0.0:9464": false, "10.0.0.7:9464": false,
 	} {
-		if isLoopback(address) != want {
-			t.Errorf("a listener on %s is loopback: %v", address, !want)
-		}
+		t.Run(address, func(t *testing.T) {
+			if isLoopback(address) != want {
+				t.Errorf("a listener on %s is loopback: %v", address, !want)
+			}
+		})
 	}
 }
 
@@ -73,19 +78,21 @@ func TestProfiles_NeedATokenOffLoopback(t *testing.T) {
 		"elsewhere, another shown":    {profileToken, "Bearer canary-token-of-profile", false, http.StatusUnauthorized},
 		"elsewhere, shown":            {profileToken, "Bearer " + profileToken, false, http.StatusOK},
 	} {
-		for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine"} {
-			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path,
-				http.NoBody)
-			ask.Host = "127.0.0.1:9464"
-			if tc.shown != "" {
-				ask.Header.Set("Authorization", tc.shown)
+		t.Run(name, func(t *testing.T) {
+			for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine"} {
+				answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path,
+					http.NoBody)
+				ask.Host = "127.0.0.1:9464"
+				if tc.shown != "" {
+					ask.Header.Set("Authorization", tc.shown)
+				}
+				Port{ProfileToken: tc.token, Metrics: telemetry.NewMetrics()}.handler(tc.loopback).ServeHTTP(
+					answer, ask)
+				if answer.Code != tc.status ||
+					(tc.status != http.StatusOK && strings.Contains(answer.Body.String(), "canary")) {
+					t.Errorf("%s, %s: %d %.200s, want %d", name, path, answer.Code, answer.Body, tc.status)
+				}
 			}
-			Port{ProfileToken: tc.token, Metrics: telemetry.NewMetrics()}.handler(tc.loopback).ServeHTTP(
-				answer, ask)
-			if answer.Code != tc.status ||
-				(tc.status != http.StatusOK && strings.Contains(answer.Body.String(), "canary")) {
-				t.Errorf("%s, %s: %d %.200s, want %d", name, path, answer.Code, answer.Body, tc.status)
-			}
-		}
+		})
 	}
 }

@@ -16,10 +16,12 @@ func TestDevRoutes_StandBesideTheAPI(t *testing.T) {
 		"/dev/mail": "mail", "/dev/mail.json": "mail", "/dev/mail/1": "mail",
 		"/dev": "api", "/rpc/eth_mainnet": "api", "/": "api",
 	} {
-		answer := httptest.NewRecorder()
-		both.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
-		if answer.Body.String() != want {
-			t.Errorf("%s is answered by %s, want %s", path, answer.Body, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			answer := httptest.NewRecorder()
+			both.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+			if answer.Body.String() != want {
+				t.Errorf("%s is answered by %s, want %s", path, answer.Body, want)
+			}
+		})
 	}
 }

@@ -310,9 +310,11 @@ func TestRoles_BothAreWatchedByMetricsAndTraces(t *testing.T) {
 		{0, "gateway_http_requests_in_flight", nil},
 		{0, "gateway_meter_errors_total", nil},
 	} {
-		if got, ok := figure(families, want.name, want.pairs...); !ok || got != want.value {
-			t.Errorf("%s %v is %v (%v), want %v", want.name, want.pairs, got, ok, want.value)
-		}
+		t.Run(want.name, func(t *testing.T) {
+			if got, ok := figure(families, want.name, want.pairs...); !ok || got != want.value {
+				t.Errorf("%s %v is %v (%v), want %v", want.name, want.pairs, got, ok, want.value)
+			}
+		})
 	}
 	for _, name := range []string{
 		"gateway_meter_round_trip_duration_seconds", "gateway_http_connections_open",
@@ -347,12 +349,14 @@ func TestRoles_BothAreWatchedByMetricsAndTraces(t *testing.T) {
 		t.Error("the receiver's credential did not come along")
 	}
 	for what, all := range map[string]string{"a scrape": text, "a trace": receiver.Text(), "the log": b.log.String()} {
-		for _, secret := range []string{
-			canary, key, b.cfg.KeyPepper, strings.TrimPrefix(b.upstreams[0].URL, "http://"),
-		} {
-			if strings.Contains(all, secret) {
-				t.Errorf("%s shows %q", what, secret)
+		t.Run(what, func(t *testing.T) {
+			for _, secret := range []string{
+				canary, key, b.cfg.KeyPepper, strings.TrimPrefix(b.upstreams[0].URL, "http://"),
+			} {
+				if strings.Contains(all, secret) {
+					t.Errorf("%s shows %q", what, secret)
+				}
 			}
-		}
+		})
 	}
 }

@@ -371,23 +371,25 @@ func TestRoles_NameTheServerThatDoesNotAnswer(t *testing.T) {
 		{"REDIS_URL", func(c *config.Config) { c.RedisURL = "redis://:" + canary + "@" + closed + "/0" }},
 		{"REDIS_URL", func(c *config.Config) { c.RedisURL = "redis://:" + canary + "@" + closed + "/no-number" }},
 	} {
-		cfg := good
-		tc.change(&cfg)
-		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		errs := map[string]error{
-			"serve": wire.Serve(t.Context(), cfg, config.Upstreams{}, listener, log, nil),
-			"work":  wire.Work(t.Context(), cfg, config.Upstreams{}, false, log, nil),
-		}
-		_ = listener.Close()
-		for role, err := range errs {
-			in := expect.In(t, "%s", role)
-			require.Error(in, err)
-			expect.HasPrefix(in, err.Error(), tc.name)
-			expect.NotContains(in, err.Error(), canary)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			cfg := good
+			tc.change(&cfg)
+			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			errs := map[string]error{
+				"serve": wire.Serve(t.Context(), cfg, config.Upstreams{}, listener, log, nil),
+				"work":  wire.Work(t.Context(), cfg, config.Upstreams{}, false, log, nil),
+			}
+			_ = listener.Close()
+			for role, err := range errs {
+				in := expect.In(t, "%s", role)
+				require.Error(in, err)
+				expect.HasPrefix(in, err.Error(), tc.name)
+				expect.NotContains(in, err.Error(), canary)
+			}
+		})
 	}
 	short := good
 	short.KeyPepper = "short"

@@ -217,10 +217,12 @@ func TestMailbox_PagesOfOtherHostsReadNothing(t *testing.T) {
 		"localhost:8080": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "192.168.1.7:8080": 200,
 		"evil.example:8080": 403, "localhost.evil.example": 403, "": 403,
 	} {
-		for _, path := range []string{"/dev/mail", "/dev/mail.json"} {
-			if resp, _ := get(t, box, path, host); resp.Code != status {
-				t.Errorf("%s as %q: %d, want %d", path, host, resp.Code, status)
+		t.Run(host, func(t *testing.T) {
+			for _, path := range []string{"/dev/mail", "/dev/mail.json"} {
+				if resp, _ := get(t, box, path, host); resp.Code != status {
+					t.Errorf("%s as %q: %d, want %d", path, host, resp.Code, status)
+				}
 			}
-		}
+		})
 	}
 }

@@ -91,14 +91,16 @@ func TestGateway_SellsChangesAndCancelsAPlan(t *testing.T) {
 		{Item: item(t, "scale_monthly")},
 		{Item: item(t, "scale_yearly"), Charge: true},
 	} {
-		b.Advance(b.Now().Add(24 * time.Hour))
-		change.Subscription = sub.ID
-		must(t, way.ChangePrice(t.Context(), change))
-		_, now := see()
-		in := expect.In(t, "after a change to %s", change.Item.Key)
-		expect.Equal(in, now.Price, change.Item.Key)
-		expect.Equal(in, now.Held, change.Held)
-		expect.True(in, now.StartedAt.Equal(sub.StartedAt), now.StartedAt, sub.StartedAt)
+		t.Run(change.Subscription, func(t *testing.T) {
+			b.Advance(b.Now().Add(24 * time.Hour))
+			change.Subscription = sub.ID
+			must(t, way.ChangePrice(t.Context(), change))
+			_, now := see()
+			in := expect.In(t, "after a change to %s", change.Item.Key)
+			expect.Equal(in, now.Price, change.Item.Key)
+			expect.Equal(in, now.Held, change.Held)
+			expect.True(in, now.StartedAt.Equal(sub.StartedAt), now.StartedAt, sub.StartedAt)
+		})
 	}
 	must(t, way.SetTax(t.Context(), sub.ID, false))
 	must(t, way.CancelAtPeriodEnd(t.Context(), sub.ID, true))

@@ -13,8 +13,10 @@ func TestHost_OnlyAddressesAndLocalhostNameThisMachine(t *testing.T) {
 		"192.0.2.7:80": true, "": false, "rebound.example:8080": false, "localhost.evil.example": false,
 		"127.0.0.1.evil.example:80": false,
 	} {
-		if got := thismachine.Named(host); got != want {
-			t.Errorf("%q: %t", host, got)
-		}
+		t.Run(host, func(t *testing.T) {
+			if got := thismachine.Named(host); got != want {
+				t.Errorf("%t", got)
+			}
+		})
 	}
 }

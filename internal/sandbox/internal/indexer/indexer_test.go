@@ -62,20 +62,22 @@ func TestTransfers_AreReadFromLogs(t *testing.T) {
 		"another event":       {types.Log{Topics: topics(common.HexToHash("0x1"), a, b), Data: words(1)}, ""},
 		"anonymous":           {types.Log{Data: words(1)}, ""},
 	} {
-		got := ""
-		if moved, ok := fromLog(transfer{}, &test.log); ok {
-			got = fmt.Sprintf("%s %v %v ", moved.category, moved.value, moved.tokenID)
-			for _, item := range moved.batch {
-				got += fmt.Sprintf("%dx%d ", item.TokenID.ToInt(), item.Value.ToInt())
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if moved, ok := fromLog(transfer{}, &test.log); ok {
+				got = fmt.Sprintf("%s %v %v ", moved.category, moved.value, moved.tokenID)
+				for _, item := range moved.batch {
+					got += fmt.Sprintf("%dx%d ", item.TokenID.ToInt(), item.Value.ToInt())
+				}
+				in := expect.In(t, "%s", name)
+				expect.Equal(in, moved.from, alice)
+				require.NotNil(in, moved.to)
+				expect.Equal(in, *moved.to, bob)
 			}
-			in := expect.In(t, "%s", name)
-			expect.Equal(in, moved.from, alice)
-			require.NotNil(in, moved.to)
-			expect.Equal(in, *moved.to, bob)
-		}
-		if got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
+			if got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
@@ -127,13 +129,15 @@ func TestTokenStrings_AreReadInBothForms(t *testing.T) {
 		"zeros at the end":    {slices.Concat(words(32, 4), padded("AB\x00\x00")), "AB"},
 		"offset not standard": {slices.Concat(words(64, 9, 2), padded("OK")), "OK"},
 	} {
-		got := ""
-		if found := text(test.raw); found != nil {
-			got = *found
-		}
-		if got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if found := text(test.raw); found != nil {
+				got = *found
+			}
+			if got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
 	}
 }
 

@@ -61,9 +61,11 @@ func TestBlocks_MissingAnswerNativeCodes(t *testing.T) {
 		slot uint64
 		code int
 	}{"skipped": {gap, -32007}, "not yet": {slot + 1_000_000, -32004}, "long ago": {5, -32001}} {
-		if err := b.call(nil, "getBlock", c.slot); err == nil || err.Code != c.code {
-			t.Errorf("%s: %+v, want %d", name, err, c.code)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := b.call(nil, "getBlock", c.slot); err == nil || err.Code != c.code {
+				t.Errorf("%+v, want %d", err, c.code)
+			}
+		})
 	}
 	if err := b.call(nil, "getBlock", slot, map[string]string{"commitment": processed}); err == nil ||
 		err.Code != -32602 {
@@ -94,16 +96,20 @@ func TestParameters_InvalidAreRefused(t *testing.T) {
 		{"getProgramAccounts", []any{key{}}, -32601},
 		{"requestAirdrop", []any{key{}, 1}, -32601},
 	} {
-		if err := b.call(nil, c.method, c.params...); err == nil || err.Code != c.code {
-			t.Errorf("%s %v: %+v, want %d", c.method, c.params, err, c.code)
-		}
+		t.Run(c.method, func(t *testing.T) {
+			if err := b.call(nil, c.method, c.params...); err == nil || err.Code != c.code {
+				t.Errorf("%s %v: %+v, want %d", c.method, c.params, err, c.code)
+			}
+		})
 	}
 	for body, code := range map[string]int{`{`: -32700, `{"id":1}`: -32600, `[]`: -32600, `7`: -32600, ``: -32700} {
-		var answer failure
-		b.must(json.Unmarshal(b.post([]byte(body)), &answer))
-		if answer.Error == nil || answer.Error.Code != code {
-			t.Errorf("%q: %+v, want %d", body, answer.Error, code)
-		}
+		t.Run(body, func(t *testing.T) {
+			var answer failure
+			b.must(json.Unmarshal(b.post([]byte(body)), &answer))
+			if answer.Error == nil || answer.Error.Code != code {
+				t.Errorf("%+v, want %d", answer.Error, code)
+			}
+		})
 	}
 }
 

@@ -300,22 +300,24 @@ func TestSendTransaction_RefusesWithNativeCodes(t *testing.T) {
 		{"empty", "", -32602, ""},
 		{"too large", base64.StdEncoding.EncodeToString(make([]byte, 1_233)), -32602, ""},
 	} {
-		got := b.call(nil, "sendTransaction", c.encoded, base64Encoding)
-		if got == nil || got.Code != c.code {
-			t.Errorf("%s: %+v, want code %d", c.name, got, c.code)
-			continue
-		}
-		if c.err != "" {
-			data, ok := got.Data.(map[string]any)
-			if !ok {
-				t.Errorf("%s: data %v", c.name, got.Data)
+		t.Run(c.name, func(t *testing.T) {
+			got := b.call(nil, "sendTransaction", c.encoded, base64Encoding)
+			if got == nil || got.Code != c.code {
+				t.Errorf("%+v, want code %d", got, c.code)
+				return
 			}
-			cause, err := json.Marshal(data["err"])
-			b.must(err)
-			if string(cause) != c.err {
-				t.Errorf("%s: err %s, want %s", c.name, cause, c.err)
+			if c.err != "" {
+				data, ok := got.Data.(map[string]any)
+				if !ok {
+					t.Errorf("data %v", got.Data)
+				}
+				cause, err := json.Marshal(data["err"])
+				b.must(err)
+				if string(cause) != c.err {
+					t.Errorf("err %s, want %s", cause, c.err)
+				}
 			}
-		}
+		})
 	}
 }
 

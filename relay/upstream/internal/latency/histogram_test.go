@@ -1,6 +1,7 @@
 package latency
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -25,10 +26,12 @@ func TestQuantile_IsAtMostAnEighthOff(t *testing.T) {
 		share float64
 		got   time.Duration
 	}{{0.5, q.P50}, {0.9, q.P90}, {0.95, q.P95}, {0.99, q.P99}} {
-		want := all[int(row.share*float64(len(all)))]
-		if off := float64(row.got)/float64(want) - 1; off < -0.13 || off > 0.13 {
-			t.Errorf("the quantile %v is %s, want %s", row.share, row.got, want)
-		}
+		t.Run(fmt.Sprint(row.share), func(t *testing.T) {
+			want := all[int(row.share*float64(len(all)))]
+			if off := float64(row.got)/float64(want) - 1; off < -0.13 || off > 0.13 {
+				t.Errorf("the quantile %v is %s, want %s", row.share, row.got, want)
+			}
+		})
 	}
 }
 

@@ -62,21 +62,23 @@ func TestChecker_RefusesWhatIsNotTheLogsOfTheRange(t *testing.T) {
 		"cut":                {array(entry(10, 0), entry(11, 0))[:len(entry(10, 0))+20], false},
 		"two arrays":         {[]byte(`[][]`), false},
 	} {
-		for _, size := range []int{1, 7, 1 << 20} {
-			c := NewChecker(Range{10, 19})
-			var err error
-			for chunk := range slices.Chunk(row.body, size) {
-				if err = c.Feed(chunk); err != nil {
-					break
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{1, 7, 1 << 20} {
+				c := NewChecker(Range{10, 19})
+				var err error
+				for chunk := range slices.Chunk(row.body, size) {
+					if err = c.Feed(chunk); err != nil {
+						break
+					}
+				}
+				if err == nil {
+					err = c.End()
+				}
+				if (err == nil) != row.ok || (err != nil && !errors.Is(err, ErrNotOfRange)) {
+					t.Errorf("%s in pieces of %d: %v", name, size, err)
 				}
 			}
-			if err == nil {
-				err = c.End()
-			}
-			if (err == nil) != row.ok || (err != nil && !errors.Is(err, ErrNotOfRange)) {
-				t.Errorf("%s in pieces of %d: %v", name, size, err)
-			}
-		}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package logrange
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -26,15 +27,17 @@ func TestSplit_CoversTheRangeWithAsFewPartsAsPossible(t *testing.T) {
 			{0, math.MaxUint64 - 1}, {math.MaxUint64, math.MaxUint64},
 		}},
 	} {
-		got := row.r.Split(row.limit)
-		if row.r.From != 0 || row.r.To != math.MaxUint64 {
-			if n := row.r.Requests(row.limit); n != uint64(len(got)) {
-				t.Errorf("%v by %d is announced as %d requests", row.r, row.limit, n)
+		t.Run(fmt.Sprint(row.limit), func(t *testing.T) {
+			got := row.r.Split(row.limit)
+			if row.r.From != 0 || row.r.To != math.MaxUint64 {
+				if n := row.r.Requests(row.limit); n != uint64(len(got)) {
+					t.Errorf("%v by %d is announced as %d requests", row.r, row.limit, n)
+				}
 			}
-		}
-		if diff := cmp.Diff(row.want, got); diff != "" {
-			t.Errorf("%v by %d: %s", row.r, row.limit, diff)
-		}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("%v by %d: %s", row.r, row.limit, diff)
+			}
+		})
 	}
 	if n := len(Range{100, 1099}.Split(10)); n != 100 {
 		t.Errorf("1000 blocks by 10 are %d parts", n)

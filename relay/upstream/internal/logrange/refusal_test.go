@@ -57,10 +57,12 @@ func TestReadRefusal_FindsTheNumberOfPublishedWordings(t *testing.T) {
 		"block count exceeds the range of 500":                                                   500,
 		"up to a 2000 block range":                                                               2000,
 	} {
-		want := Refusal{Kind: Blocks, Limit: want, Stated: true}
-		if got := ReadRefusal(errorOf(message, nil), asked); got != want {
-			t.Errorf("%q is read as %+v, want %+v", message, got, want)
-		}
+		t.Run(message, func(t *testing.T) {
+			want := Refusal{Kind: Blocks, Limit: want, Stated: true}
+			if got := ReadRefusal(errorOf(message, nil), asked); got != want {
+				t.Errorf("%q is read as %+v, want %+v", message, got, want)
+			}
+		})
 	}
 	data := map[string]string{
 		"range": "the range 55074203 - 55124202 exceeds the range allowed for your plan (49999 > 2000).",
@@ -88,10 +90,12 @@ func TestReadRefusal_HalvesWhatNamesNoUsableNumber(t *testing.T) {
 		{"this block range should work: [0x9, 0x1]", 600, 300, false},
 		{"this block range should work: [0x0, 0xffffffffffffffff]", 600, 300, false},
 	} {
-		want := Refusal{Kind: Blocks, Limit: row.want, Stated: row.stated}
-		if got := ReadRefusal(errorOf(row.message, nil), row.asked); got != want {
-			t.Errorf("%q of %d blocks is read as %+v, want %+v", row.message, row.asked, got, want)
-		}
+		t.Run(row.message, func(t *testing.T) {
+			want := Refusal{Kind: Blocks, Limit: row.want, Stated: row.stated}
+			if got := ReadRefusal(errorOf(row.message, nil), row.asked); got != want {
+				t.Errorf("%q of %d blocks is read as %+v, want %+v", row.message, row.asked, got, want)
+			}
+		})
 	}
 }
 
@@ -115,9 +119,11 @@ func TestReadRefusal_TellsLogsAndFiltersFromBlocks(t *testing.T) {
 		"This query contains 5006 filters. The current limit is 5000.": Other,
 		"This range of parameters is not supported":                    Other,
 	} {
-		if got := ReadRefusal(errorOf(message, nil), asked); got.Kind != want || got.Limit != 0 {
-			t.Errorf("%q is read as %+v, want kind %d", message, got, want)
-		}
+		t.Run(message, func(t *testing.T) {
+			if got := ReadRefusal(errorOf(message, nil), asked); got.Kind != want || got.Limit != 0 {
+				t.Errorf("%q is read as %+v, want kind %d", message, got, want)
+			}
+		})
 	}
 	if got := ReadRefusal(errorOf("up to a 10 block range", nil), 1); got.Kind != Other {
 		t.Errorf("one block that is too many is read as %+v", got)

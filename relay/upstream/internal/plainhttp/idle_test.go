@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -231,16 +232,18 @@ func TestIdleConnections_KeepNoLargeBuffer(t *testing.T) {
 		size int
 		kept bool
 	}{{1 << 10, true}, {maxKeptOut + 1, false}, {1 << 10, true}} {
-		if _, _, err := post(within(t), tr, strings.Repeat("x", c.size)); err != nil {
-			t.Fatal(err)
-		}
-		idle := tr.idlers()
-		if len(idle) != 1 {
-			t.Fatalf("%d connections are idle", len(idle))
-		}
-		if out := idle[0].out; cap(out) > maxKeptOut || (out != nil) != c.kept {
-			t.Errorf("after a request of %d bytes %d are kept", c.size, cap(out))
-		}
+		t.Run(strconv.Itoa(c.size), func(t *testing.T) {
+			if _, _, err := post(within(t), tr, strings.Repeat("x", c.size)); err != nil {
+				t.Fatal(err)
+			}
+			idle := tr.idlers()
+			if len(idle) != 1 {
+				t.Fatalf("%d connections are idle", len(idle))
+			}
+			if out := idle[0].out; cap(out) > maxKeptOut || (out != nil) != c.kept {
+				t.Errorf("after a request of %d bytes %d are kept", c.size, cap(out))
+			}
+		})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,14 +112,16 @@ func TestAnswers_ArriveCompleteOnOneConnection(t *testing.T) {
 		{strings.Repeat("y", 100_000), strings.Repeat("y", 100_000), 200},
 		{"echo", "echo", 200},
 	} {
-		if c.send == "no content" {
-			<-time.After(2 * patience) // an old deadline must not make an idle connection look dead
-		}
-		status, body, err := post(within(t), tr, c.send)
-		in := expect.In(t, "%.20s", c.send)
-		require.NoError(in, err)
-		require.Equal(in, status, c.status)
-		require.Equal(in, body, c.want)
+		t.Run(strconv.Itoa(c.status), func(t *testing.T) {
+			if c.send == "no content" {
+				<-time.After(2 * patience) // an old deadline must not make an idle connection look dead
+			}
+			status, body, err := post(within(t), tr, c.send)
+			in := expect.In(t, "%.20s", c.send)
+			require.NoError(in, err)
+			require.Equal(in, status, c.status)
+			require.Equal(in, body, c.want)
+		})
 	}
 	if n := connections.Load(); n != 1 {
 		t.Errorf("%d connections", n)

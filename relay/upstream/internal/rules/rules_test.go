@@ -208,9 +208,12 @@ func TestJudge_AnOperatorsRuleComesBeforeTheBuiltInOnes(t *testing.T) {
 		{config.ErrorRule{Verdict: "throttled", Family: "solana", Code: "-7"}, said(-7, "no"), Unknown},
 		{config.ErrorRule{Verdict: "denied", Code: "-7", Data: true}, said(-7, "no"), Unknown},
 	} {
-		if v := table(t, row.own).Judge(row.e); v.Meaning != row.want {
-			t.Errorf("with %+v, HTTP %d %s means %s, want %s", row.own, row.e.Status, row.e.Object, v.Meaning, row.want)
-		}
+		t.Run(row.want.String(), func(t *testing.T) {
+			if v := table(t, row.own).Judge(row.e); v.Meaning != row.want {
+				t.Errorf("with %+v, HTTP %d %s means %s, want %s", row.own, row.e.Status, row.e.Object, v.Meaning,
+					row.want)
+			}
+		})
 	}
 }
 
@@ -226,9 +229,11 @@ func TestJudge_WithoutAWellFormedError(t *testing.T) {
 		301: Broken, 307: Broken, 401: Denied, 402: Billing, 403: Denied, 413: Unsupported, 429: Throttled,
 		500: Broken, 502: Broken, 529: Broken,
 	} {
-		if got, refused := made.Refuses(chain.EVM, status); got != want || !refused {
-			t.Errorf("HTTP %d means %s (%v), want %s", status, got, refused, want)
-		}
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			if got, refused := made.Refuses(chain.EVM, status); got != want || !refused {
+				t.Errorf("HTTP %d means %s (%v), want %s", status, got, refused, want)
+			}
+		})
 	}
 	for _, status := range []int{200, 400, 404} {
 		if got, refused := made.Refuses(chain.Solana, status); refused {

@@ -53,8 +53,10 @@ func TestScrub_ErrorsSayWhatWentWrongWithoutSayingWhere(t *testing.T) {
 			"no route to [2001:db8::1]:443 via 10.1.2.3:80 and 10.1.2.3, fe80::1:2 other.example:8545"),
 		"[redacted] hung up": errors.New("node hung up"),
 	} {
-		if got := WithoutAddress(err, "node"); got != want {
-			t.Errorf("%v became %q, want %q", err, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := WithoutAddress(err, "node"); got != want {
+				t.Errorf("%v became %q, want %q", err, got, want)
+			}
+		})
 	}
 }

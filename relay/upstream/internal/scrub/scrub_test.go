@@ -76,31 +76,34 @@ func TestScrub_CredentialsAreCutOutOfErrorsInEveryForm(t *testing.T) {
 			base64.StdEncoding.EncodeToString([]byte(userCanary+":"+passCanary)),
 		"nothing": `execution reverted`,
 	} {
-		for form, object := range map[string]string{
-			"go": fmt.Sprintf(`{"code":-32000,"message":%q}`, message),
-			"marshal": mustJSON(t, map[string]any{
-				"code": -32000, "message": message, "data": map[string]any{"url": message},
-			}),
-			"slashes": strings.ReplaceAll(mustJSON(t, map[string]any{"code": -32000, "message": message}), "/", `\/`),
-			"unicode": strings.NewReplacer("+", `\u002b`, "a",
-				`\u0061`).Replace(mustJSON(t, map[string]any{"code": -32000, "message": message})),
-		} {
-			if form == "unicode" {
-				object = strings.NewReplacer(`"mess\u0061ge"`, `"message"`, `"d\u0061t\u0061"`,
-					`"data"`).Replace(object)
+		t.Run(name, func(t *testing.T) {
+			for form, object := range map[string]string{
+				"go": fmt.Sprintf(`{"code":-32000,"message":%q}`, message),
+				"marshal": mustJSON(t, map[string]any{
+					"code": -32000, "message": message, "data": map[string]any{"url": message},
+				}),
+				"slashes": strings.ReplaceAll(mustJSON(t, map[string]any{"code": -32000, "message": message}), "/",
+					`\/`),
+				"unicode": strings.NewReplacer("+", `\u002b`, "a",
+					`\u0061`).Replace(mustJSON(t, map[string]any{"code": -32000, "message": message})),
+			} {
+				if form == "unicode" {
+					object = strings.NewReplacer(`"mess\u0061ge"`, `"message"`, `"d\u0061t\u0061"`,
+						`"data"`).Replace(object)
+				}
+				clean := string(s.Object([]byte(object)))
+				var e struct{ Code int }
+				if err := json.Unmarshal([]byte(clean), &e); err != nil || e.Code != -32000 {
+					t.Errorf("%s/%s: %s is no error object any more (%v)", name, form, clean, err)
+				}
+				if found := leaks(clean); found != nil {
+					t.Errorf("%s/%s: %s shows %v", name, form, clean, found)
+				}
 			}
-			clean := string(s.Object([]byte(object)))
-			var e struct{ Code int }
-			if err := json.Unmarshal([]byte(clean), &e); err != nil || e.Code != -32000 {
-				t.Errorf("%s/%s: %s is no error object any more (%v)", name, form, clean, err)
+			if found := leaks(s.Text(message)); found != nil {
+				t.Errorf("the log would show %v", found)
 			}
-			if found := leaks(clean); found != nil {
-				t.Errorf("%s/%s: %s shows %v", name, form, clean, found)
-			}
-		}
-		if found := leaks(s.Text(message)); found != nil {
-			t.Errorf("%s: the log would show %v", name, found)
-		}
+		})
 	}
 }
 

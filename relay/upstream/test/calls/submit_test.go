@@ -64,22 +64,24 @@ func TestSubmit_PassesTheNodesOwnErrors(t *testing.T) {
 		{-32000, "sender is over rate limit"},
 		{-32000, "account limit exceeded: pooled 16 txs"},
 	} {
-		c, first, second := upstreamtest.TwoUpstreams(t)
-		first.Default(testkit.Error(row.code, row.message))
-		answer, f := c.Submit(upstreamtest.Context(t), upstreamtest.Call("eth_sendRawTransaction"))
-		if f != nil {
-			t.Fatalf("%s: %v", row.message, f)
-		}
-		if want := fmt.Sprintf(`{"code":%d,"message":%q}`, row.code, row.message); string(answer.Error) != want {
-			t.Errorf("got %s, want %s", answer.Error, want)
-		}
-		answer.Release()
-		if first.Total() != 1 || second.Total() != 0 {
-			t.Errorf("%s: %d and %d requests were sent", row.message, first.Total(), second.Total())
-		}
-		if upstreamtest.Blamed(c, 0) > 0 {
-			t.Errorf("%s: the upstream is blamed", row.message)
-		}
+		t.Run(row.message, func(t *testing.T) {
+			c, first, second := upstreamtest.TwoUpstreams(t)
+			first.Default(testkit.Error(row.code, row.message))
+			answer, f := c.Submit(upstreamtest.Context(t), upstreamtest.Call("eth_sendRawTransaction"))
+			if f != nil {
+				t.Fatal(f)
+			}
+			if want := fmt.Sprintf(`{"code":%d,"message":%q}`, row.code, row.message); string(answer.Error) != want {
+				t.Errorf("got %s, want %s", answer.Error, want)
+			}
+			answer.Release()
+			if first.Total() != 1 || second.Total() != 0 {
+				t.Errorf("%d and %d requests were sent", first.Total(), second.Total())
+			}
+			if upstreamtest.Blamed(c, 0) > 0 {
+				t.Error("the upstream is blamed")
+			}
+		})
 	}
 }
 

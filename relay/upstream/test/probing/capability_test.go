@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -59,13 +60,15 @@ func TestCapability_MethodGoesToAnUpstreamThatHasIt(t *testing.T) {
 		{[]*testkit.UpstreamServer{first, second}, "eth_call", 3},
 		{[]*testkit.UpstreamServer{first, second}, "arbtrace_block", 3},
 	} {
-		n := 0
-		for _, u := range want.upstreams {
-			n += u.Count(want.method)
-		}
-		if n != want.calls {
-			t.Errorf("%s: %d calls, want %d", want.method, n, want.calls)
-		}
+		t.Run(want.method, func(t *testing.T) {
+			n := 0
+			for _, u := range want.upstreams {
+				n += u.Count(want.method)
+			}
+			if n != want.calls {
+				t.Errorf("%d calls, want %d", n, want.calls)
+			}
+		})
 	}
 	// If no upstream is known to be able, one is asked anyway: the probe may be out of date.
 	s.Upstreams[1].Capabilities = findings(map[chain.Capability]bool{chain.Debug: false})
@@ -94,34 +97,36 @@ func TestCapability_IsMeasuredWhereItExists(t *testing.T) {
 		},
 		chain.SolanaMainnet: {[]string{"getFirstAvailableBlock", "getTokenAccountsByOwner"}, nil},
 	} {
-		u := testkit.Upstream(t)
-		known, _ := chain.Lookup(string(id))
-		u.On("eth_chainId", testkit.Result(fmt.Sprintf("0x%x", known.ChainID)))
-		u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", head)))
-		u.On("getGenesisHash", testkit.Result(solanaGenesis))
-		u.On("getSlot", testkit.Result(head))
-		p, _ := upstreamtest.NewChain(t, id, time.Now, upstreamtest.Providers(u))
-		probe(t, p, id)
-		var methods, heights []string
-		for _, r := range u.Requests() {
-			switch r.Method {
-			case "eth_chainId", "eth_blockNumber", "getGenesisHash", "getSlot", "eth_getBlockByNumber":
-			case "eth_getBalance":
-				var params []string
-				if err := json.Unmarshal(r.Params, &params); err != nil {
-					t.Fatal(err)
+		t.Run(string(id), func(t *testing.T) {
+			u := testkit.Upstream(t)
+			known, _ := chain.Lookup(string(id))
+			u.On("eth_chainId", testkit.Result(fmt.Sprintf("0x%x", known.ChainID)))
+			u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", head)))
+			u.On("getGenesisHash", testkit.Result(solanaGenesis))
+			u.On("getSlot", testkit.Result(head))
+			p, _ := upstreamtest.NewChain(t, id, time.Now, upstreamtest.Providers(u))
+			probe(t, p, id)
+			var methods, heights []string
+			for _, r := range u.Requests() {
+				switch r.Method {
+				case "eth_chainId", "eth_blockNumber", "getGenesisHash", "getSlot", "eth_getBlockByNumber":
+				case "eth_getBalance":
+					var params []string
+					if err := json.Unmarshal(r.Params, &params); err != nil {
+						t.Fatal(err)
+					}
+					heights = append(heights, params[1])
+				default:
+					methods = append(methods, r.Method)
 				}
-				heights = append(heights, params[1])
-			default:
-				methods = append(methods, r.Method)
 			}
-		}
-		slices.Sort(methods)
-		slices.Sort(want.methods)
-		if !slices.Equal(methods, want.methods) || !slices.Equal(heights, want.state) {
-			t.Errorf("%s was asked for %v and for state at %v, want %v and %v", id, methods, heights, want.methods,
-				want.state)
-		}
+			slices.Sort(methods)
+			slices.Sort(want.methods)
+			if !slices.Equal(methods, want.methods) || !slices.Equal(heights, want.state) {
+				t.Errorf("%s was asked for %v and for state at %v, want %v and %v", id, methods, heights, want.methods,
+					want.state)
+			}
+		})
 	}
 }
 
@@ -142,19 +147,21 @@ func TestCapability_DepthOfStateIsMeasured(t *testing.T) {
 func TestCapability_SolanaHistoryIsCompleteOnlyFromTheFirstEpoch(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[int]bool{0: true, 431_999: true, 432_000: false, 250_000_000: false} {
-		u := testkit.Upstream(t)
-		u.On("getGenesisHash", testkit.Result(solanaGenesis))
-		u.On("getSlot", testkit.Result(300_000_000))
-		u.On("getFirstAvailableBlock", testkit.Result(first))
-		u.On("getTokenAccountsByOwner", testkit.Error(-32601, "method not found"))
-		p, _ := upstreamtest.NewChain(t, chain.SolanaMainnet, time.Now, upstreamtest.Providers(u))
-		s := probe(t, p, chain.SolanaMainnet).Upstreams[0]
-		if got, known := s.Capable(chain.History, time.Now()); !known || got != want {
-			t.Errorf("history from slot %d on: %v (%v)", first, got, known)
-		}
-		if got, known := s.Capable(chain.Data, time.Now()); !known || got {
-			t.Errorf("data without its method: %v (%v)", got, known)
-		}
+		t.Run(strconv.Itoa(first), func(t *testing.T) {
+			u := testkit.Upstream(t)
+			u.On("getGenesisHash", testkit.Result(solanaGenesis))
+			u.On("getSlot", testkit.Result(300_000_000))
+			u.On("getFirstAvailableBlock", testkit.Result(first))
+			u.On("getTokenAccountsByOwner", testkit.Error(-32601, "method not found"))
+			p, _ := upstreamtest.NewChain(t, chain.SolanaMainnet, time.Now, upstreamtest.Providers(u))
+			s := probe(t, p, chain.SolanaMainnet).Upstreams[0]
+			if got, known := s.Capable(chain.History, time.Now()); !known || got != want {
+				t.Errorf("history from slot %d on: %v (%v)", first, got, known)
+			}
+			if got, known := s.Capable(chain.Data, time.Now()); !known || got {
+				t.Errorf("data without its method: %v (%v)", got, known)
+			}
+		})
 	}
 }
 
@@ -211,9 +218,11 @@ func TestCapability_HangingOneTakesNoTimeOfTheOthers(t *testing.T) {
 	for of, want := range map[chain.Capability]bool{
 		chain.Simulate: false, chain.Archive: true, recentBlocks: true, chain.Data: false,
 	} {
-		if able, known := s.Capable(of, n.clock.Now()); !known || able != want {
-			t.Errorf("%s: %v (%v), want %v", of, able, known, want)
-		}
+		t.Run(string(of), func(t *testing.T) {
+			if able, known := s.Capable(of, n.clock.Now()); !known || able != want {
+				t.Errorf("%s: %v (%v), want %v", of, able, known, want)
+			}
+		})
 	}
 }
 

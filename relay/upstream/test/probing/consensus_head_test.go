@@ -399,12 +399,14 @@ func TestFinality_IsWhatTwoUpstreamsVouchForOrTheOnlyOne(t *testing.T) {
 		"three, one of which is too low":       {depths{low, tagsAt(32, 64), tagsAt(33, 66)}, 33, 66},
 		"three, of which only a liar has tags": {depths{nil, low, nil}, -1, -1},
 	} {
-		n := newNetwork(t, len(tc.nodes))
-		n.tagging(tc.nodes...)
-		if safe, finalized := n.deepHeads(); safe != tc.safe || finalized != tc.finalized {
-			t.Errorf("%s: safe is %d deep and finalized %d, want %d and %d", name, safe, finalized, tc.safe,
-				tc.finalized)
-		}
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t, len(tc.nodes))
+			n.tagging(tc.nodes...)
+			if safe, finalized := n.deepHeads(); safe != tc.safe || finalized != tc.finalized {
+				t.Errorf("safe is %d deep and finalized %d, want %d and %d", safe, finalized, tc.safe,
+					tc.finalized)
+			}
+		})
 	}
 }
 

@@ -75,20 +75,23 @@ func TestHead_FarAheadIsNotBelieved(t *testing.T) {
 		{chain.ArbitrumOne, 2, 64, 4800},
 		{chain.EthMainnet, 1, 64, 100},
 	} {
-		c, clock := chainOf(t, of.id, of.upstreams)
-		if head, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+1); ok || head != upstreamtest.Head {
-			t.Errorf("%d of %s: a head further ahead than the slack gives %d, %v", of.upstreams, of.id, head, ok)
-		}
-		if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack); !ok {
-			t.Errorf("%d of %s: a burst inside the slack is plausible", of.upstreams, of.id)
-		}
-		clock.Advance(10 * time.Minute)
-		if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+of.tenMore); !ok {
-			t.Errorf("%d of %s: twice the usual pace is plausible", of.upstreams, of.id)
-		}
-		if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+of.tenMore+1); ok {
-			t.Errorf("%d of %s: more than twice the usual pace is not", of.upstreams, of.id)
-		}
+		t.Run(string(of.id), func(t *testing.T) {
+			c, clock := chainOf(t, of.id, of.upstreams)
+			if head, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+1); ok ||
+				head != upstreamtest.Head {
+				t.Errorf("%d of %s: a head further ahead than the slack gives %d, %v", of.upstreams, of.id, head, ok)
+			}
+			if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack); !ok {
+				t.Errorf("%d of %s: a burst inside the slack is plausible", of.upstreams, of.id)
+			}
+			clock.Advance(10 * time.Minute)
+			if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+of.tenMore); !ok {
+				t.Errorf("%d of %s: twice the usual pace is plausible", of.upstreams, of.id)
+			}
+			if _, ok := c.ObserveHead(upstream.Latest, upstreamtest.Head+of.slack+of.tenMore+1); ok {
+				t.Errorf("%d of %s: more than twice the usual pace is not", of.upstreams, of.id)
+			}
+		})
 	}
 }
 

@@ -62,12 +62,14 @@ func TestProbe_SaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 		{Reason: upstream.ReasonUnreachable},
 		{Reason: upstream.ReasonBadAnswer},
 	} {
-		got := s.Upstreams[i]
-		in := expect.In(t, "upstream %d", i)
-		expect.Equal(in, got.Usable, want.Usable)
-		expect.Equal(in, got.Reason, want.Reason)
-		expect.Equal(in, got.ChainIDOK, want.ChainIDOK)
-		expect.Equal(in, got.Lag, want.Lag)
+		t.Run(want.Name, func(t *testing.T) {
+			got := s.Upstreams[i]
+			in := expect.In(t, "upstream %d", i)
+			expect.Equal(in, got.Usable, want.Usable)
+			expect.Equal(in, got.Reason, want.Reason)
+			expect.Equal(in, got.ChainIDOK, want.ChainIDOK)
+			expect.Equal(in, got.Lag, want.Lag)
+		})
 	}
 	if s.Head != 1000 {
 		t.Errorf("the head is %d", s.Head)
@@ -87,9 +89,11 @@ func TestProbe_SaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 	capabilities := s.Upstreams[0].Capabilities
 	want := map[chain.Capability]bool{"debug": true, "trace": false, "simulate": false, "archive": false}
 	for name, has := range want {
-		if got, known := capabilities[name]; !known || got.Able != has {
-			t.Errorf("capability %s is %v (%v), want %v", name, got, known, has)
-		}
+		t.Run(string(name), func(t *testing.T) {
+			if got, known := capabilities[name]; !known || got.Able != has {
+				t.Errorf("capability %s is %v (%v), want %v", name, got, known, has)
+			}
+		})
 	}
 }
 
