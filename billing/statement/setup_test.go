@@ -56,8 +56,10 @@ func open(t *testing.T, now string) *desk {
 	}
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
 	clock := testkit.NewClock(at(t, now))
-	return &desk{Compiler: &statement.Compiler{Store: s, Now: clock.Now}, ctx: ctx, t: t, store: s, conn: conn,
-		clock: clock}
+	return &desk{
+		Compiler: &statement.Compiler{Store: s, Now: clock.Now}, ctx: ctx, t: t, store: s, conn: conn,
+		clock: clock,
+	}
 }
 
 func (d *desk) must(err error) {
