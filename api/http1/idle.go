@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"cmp"
 	"net"
 	"net/http"
 	"slices"
@@ -53,7 +52,7 @@ type idle struct {
 // returns how many it closed.
 func (s *Server) CloseOldestIdle(limit int) int {
 	all := s.idle()
-	slices.SortFunc(all, func(a, b idle) int { return cmp.Compare(a.since.UnixNano(), b.since.UnixNano()) })
+	slices.SortFunc(all, func(a, b idle) int { return a.since.Compare(b.since) })
 	closed := 0
 	for i := range all {
 		if closed >= limit {
