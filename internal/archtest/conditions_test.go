@@ -16,27 +16,34 @@ const maxJoinedFacts = 36
 
 func TestConditions_OfTestsHoldOneFact(t *testing.T) {
 	t.Parallel()
-	joined := 0
+	joined := countInTests(t, joinedFacts)
+	if joined > maxJoinedFacts {
+		t.Errorf("%d conditions of tests join three facts or more, want at most %d: use the assertions of "+
+			"internal/testkit/expect", joined, maxJoinedFacts)
+	}
+}
+
+// countInTests logs and counts the places that find returns for the files with tests.
+func countInTests(t *testing.T, find func(file, source string) ([]token.Position, error)) int {
+	t.Helper()
+	count := 0
 	for folder, names := range sourceFiles(t) {
 		for _, name := range names {
 			if !strings.HasSuffix(name, "_test.go") {
 				continue
 			}
 			file := filepath.Join(folder, name)
-			found, err := joinedFacts(file, read(t, file))
+			found, err := find(file, read(t, file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			joined += len(found)
+			count += len(found)
 			for _, at := range found {
 				t.Log(at)
 			}
 		}
 	}
-	if joined > maxJoinedFacts {
-		t.Errorf("%d conditions of tests join three facts or more, want at most %d: use the assertions of "+
-			"internal/testkit/expect", joined, maxJoinedFacts)
-	}
+	return count
 }
 
 // joinedFacts returns the places of if statements that join three facts or more, and report a

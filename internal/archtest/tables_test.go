@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,23 +14,7 @@ const maxNamelessTables = 14
 
 func TestTables_RunEachCaseByName(t *testing.T) {
 	t.Parallel()
-	nameless := 0
-	for folder, names := range sourceFiles(t) {
-		for _, name := range names {
-			if !strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			file := filepath.Join(folder, name)
-			found, err := namelessTables(file, read(t, file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			nameless += len(found)
-			for _, at := range found {
-				t.Log(at)
-			}
-		}
-	}
+	nameless := countInTests(t, namelessTables)
 	if nameless > maxNamelessTables {
 		t.Errorf("%d tables of three cases or more do not run them in t.Run, want at most %d: wrap the body "+
 			"of the loop in t.Run, or call the variable step where a case follows from the one before",
