@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/chainaccess/gateway/billing"
@@ -250,102 +249,6 @@ func (h *handlers) endCheckout(ctx context.Context, c *billingdb.Checkout) error
 	return operation.ToFault(err, "checkout")
 }
 
-// networkCountry returns the country of a browser's network, or "" when unknown.
-func networkCountry(c *operation.Call) string {
-	network := strings.ToUpper(c.CountryCode())
-	if c.Session == "" || !plan.Located(network) { // a key's program may run anywhere
-		return ""
-	}
-	return network
-}
-
-// customerOf returns the account's customer and creates it at the first purchase. A country that is
-// asked for becomes the customer's. Without one the country of the browser's network is assumed
-// until a better one is known.
-func (h *handlers) customerOf(ctx context.Context, c *operation.Call, country string) (billingdb.Customer, error) {
-	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return billingdb.Customer{}, operation.ToFault(err, "customer")
-	}
-	network := networkCountry(c)
-	assumed := customer.Assumed && country == ""
-	if country == "" && customer.Country == "" && network != "" {
-		country, assumed = network, true
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		declared := country
-		if assumed {
-			declared = ""
-		}
-		id, err := h.Stripe.EnsureCustomer(ctx, c.Account.ID, c.User.Email, declared)
-		if err != nil {
-			return billingdb.Customer{}, toldByStripe(err)
-		}
-		if customer, err = h.Store.PutCustomer(ctx, c.Account.ID, id, declared); err != nil {
-			return billingdb.Customer{}, operation.ToFault(err, "customer")
-		}
-	}
-	if country == customer.Country {
-		country = ""
-	}
-	// Record an assumed country before Stripe has it. Read back from Stripe, it would look
-	// declared.
-	if country != "" && !assumed {
-		if err := h.Stripe.SetCountry(ctx, customer.ID, country); err != nil {
-			return billingdb.Customer{}, toldByStripe(err)
-		}
-	}
-	if customer.Assumed = assumed; network != "" {
-		customer.Network = network
-	}
-	if err := h.Store.SetCustomerEvidence(ctx, &customer, country); err != nil {
-		return billingdb.Customer{}, operation.ToFault(err, "customer")
-	}
-	if country != "" && assumed {
-		if err := h.Stripe.SetCountry(ctx, customer.ID, country); err != nil {
-			return billingdb.Customer{}, toldByStripe(err)
-		}
-	}
-	return customer, nil
-}
-
-// replaceCustomer creates another customer for an account whose customer was deleted at Stripe,
-// once everything bought with the old one has ended here. It returns false if the customer was not
-// deleted.
-func (h *handlers) replaceCustomer(ctx context.Context, c *operation.Call, country string) (replaced bool, err error) {
-	old, err := h.Store.FindCustomer(ctx, c.Account.ID)
-	if err != nil {
-		return false, operation.ToFault(err, "customer")
-	}
-	deleted, err := h.Stripe.CustomerDeleted(ctx, old.ID)
-	if err != nil || !deleted {
-		return false, toldByStripe(err)
-	}
-	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
-	if err == nil && !sub.Status.Over() && h.inForce(ctx, c.Account.ID, "customer_deleted") {
-		sub, err = h.Store.LastSubscription(ctx, c.Account.ID)
-	}
-	switch {
-	case err != nil && !errors.Is(err, store.ErrNotFound):
-		return false, operation.ToFault(err, "subscription")
-	case err == nil && !sub.Status.Over():
-		f := fault.New(fault.DurableUnavailable,
-			"This account was deleted at the payment provider, which ended its subscription; that is not in force "+
-				"here yet. Try again in a minute.")
-		f.RetryAfter = retryStripe
-		return false, f
-	}
-	if country == "" {
-		country = old.Country
-	}
-	id, err := h.Stripe.ReplaceCustomer(ctx, c.Account.ID, old.ID, c.User.Email, country)
-	if err != nil {
-		return false, toldByStripe(err)
-	}
-	_, err = h.Store.ReplaceCustomer(ctx, c.Account.ID, old.ID, id, country)
-	return err == nil, operation.ToFault(err, "customer")
-}
-
 // openSession creates the checkout's payment page at Stripe and has its outcome followed. If it is
 // unknown whether Stripe created the session, the checkout stays open until it expires, so that its
 // seat is not given twice.
@@ -381,73 +284,4 @@ func (h *handlers) follow(ctx context.Context, c *billingdb.Checkout) {
 	if err := h.Purchases.FollowCheckout(ctx, c); err != nil {
 		h.Logger.Warn("a checkout will be followed later", "account_id", c.Account, "checkout_id", c.ID, "error", err)
 	}
-}
-
-// FinishCheckoutInput identifies a checkout.
-type FinishCheckoutInput struct {
-	CheckoutID string `json:"checkout_id" maxLength:"64" doc:"id of a checkout of the account, as start_checkout gave it"`
-}
-
-// FinishedCheckout is the state of a checkout.
-type FinishedCheckout struct {
-	CheckoutID string `json:"checkout_id" format:"uuid"`
-	Item       string `json:"item"`
-	Title      string `json:"title"`
-	State      string `json:"state" enum:"open,paid,expired,refunded,failed" doc:"open: not paid, or not seen to be; paid: what was bought is in force; refunded: paid, and sent back"`
-	Tier       string `json:"tier" doc:"key of the plan that is in force"`
-	Note       string `json:"note"`
-}
-
-func (h *handlers) finishCheckout() *operation.Operation[FinishCheckoutInput, FinishedCheckout] {
-	return operation.Define(h.Runner, operation.Meta{
-		Name: "finish_checkout", Title: "See what became of a checkout", Access: operation.Users, ReadsToo: true,
-		Description: "Has the payment provider asked now what became of a checkout, and says it. For a browser that " +
-			"comes back from paying; what was paid is granted without it as well. It costs nothing, and may be asked " +
-			"again and again.",
-		Fails: append([]fault.Reason{fault.NotYours}, billingFails...),
-	}, h.runFinishCheckout)
-}
-
-func (h *handlers) runFinishCheckout(ctx context.Context, c *operation.Call,
-	in FinishCheckoutInput,
-) (FinishedCheckout, error) {
-	id, err := billingdb.ParseCheckoutID(in.CheckoutID)
-	if err != nil {
-		return FinishedCheckout{}, fault.New(fault.FieldRefused,
-			"checkout_id takes the id of a checkout, 36 characters as start_checkout gives it.")
-	}
-	found, err := h.Store.FindCheckout(ctx, id)
-	if err == nil && found.Account != c.Account.ID {
-		err = store.ErrNotFound
-	}
-	if err != nil {
-		return FinishedCheckout{}, operation.ToFault(err, "checkout")
-	}
-	if found.State == billingdb.CheckoutOpen && found.Session != "" && h.Stripe != nil {
-		h.follow(ctx, &found)
-		h.inForce(ctx, c.Account.ID, "checkout")
-		if found, err = h.Store.FindCheckout(ctx, id); err != nil {
-			return FinishedCheckout{}, operation.ToFault(err, "checkout")
-		}
-	}
-	now, err := h.Store.LoadAccount(ctx, c.Account.ID)
-	if err != nil {
-		return FinishedCheckout{}, operation.ToFault(err, "account")
-	}
-	item, _ := plan.FindItem(found.Item)
-	return FinishedCheckout{
-		CheckoutID: found.ID.String(), Item: found.Item, Title: item.Title, State: string(found.State), Tier: now.Plan,
-		Note: checkoutNotes[found.State],
-	}, nil
-}
-
-// checkoutNotes are the next steps, by state.
-var checkoutNotes = map[billingdb.CheckoutState]string{
-	billingdb.CheckoutOpen: "No payment is seen yet. If you paid, look again in a minute; if not, the page can be " +
-		"paid until it expires.",
-	billingdb.CheckoutPaid:    "It is paid, and what was bought is in force.",
-	billingdb.CheckoutExpired: "It expired without a payment, and nothing was charged. Begin a new one.",
-	billingdb.CheckoutRefunded: "It was paid and sent back, because another checkout was paid before. The refund " +
-		"shows on the card's statement in some days.",
-	billingdb.CheckoutFailed: "No page could be made for it, and nothing was charged. Begin a new one.",
 }
