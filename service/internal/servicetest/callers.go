@@ -3,6 +3,7 @@ package servicetest
 import (
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"strings"
 	"testing"
@@ -77,10 +78,25 @@ const SIWEMessage = "a.example wants you to sign in with your Ethereum " +
 	"account:\n0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045\n\n\nURI: https://a.example\nVersion: 1\nChain ID: " +
 	"1\nNonce: 01234567\nIssued At: 2026-01-02T03:04:05Z"
 
-// Right returns well-formed arguments for each operation. A new field requires an entry here.
+const checksummed = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+
+var lowercase = strings.ToLower(checksummed)
+
+// Right returns well-formed arguments for each operation. A new field requires an entry in one of
+// the maps below.
 func Right(door keys.Welcome) map[string]map[string]any {
-	const address = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
 	id, token := uuid.NewString(), "cagl_"+strings.Repeat("0", 49)
+	all := map[string]map[string]any{}
+	for _, some := range []map[string]map[string]any{
+		rightOfAccount(id), rightOfPeople(door, id, token), rightOfTools(), rightOfPayments(id), rightOfSupport(id),
+	} {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
+// rightOfAccount has the operations of keys, the account and its usage.
+func rightOfAccount(id string) map[string]map[string]any {
 	return map[string]map[string]any{
 		"create_api_key": {"name": "x", "monthly_request_cap": 1.0},
 		"list_api_keys":  {"scope": "keys"},
@@ -96,29 +112,26 @@ func Right(door keys.Welcome) map[string]map[string]any {
 			"previous_provider": "alchemy", "referral_source": "search", "chains": []any{"eth_mainnet"},
 			"wish_chains": []any{"btc"}, "wish_chain_other": "x",
 		},
-		"list_audit_log":         {"limit": 1.0, "cursor": "1"},
-		"get_usage_report":       {"hours": 24.0, "chain": "eth_mainnet"},
-		"get_usage_stats":        {"report": "latency", "window": "7d"},
-		"get_usage_volume":       {"window": "7d", "chain": "eth_mainnet"},
-		"name_account":           {"name": "x"},
-		"explore_usage":          {"range": "7d", "key_id": id, "chain": "eth_mainnet"},
-		"export_usage":           {"range": "7d", "key_id": id, "chain": "eth_mainnet"},
-		"get_statement":          {"period": "2026-11-01"},
-		"export_statement":       {"period": "2026-11-01"},
-		"get_gas":                {"chain": "eth_mainnet"},
-		"get_tx_status":          {"chain": "eth_mainnet", "hash": "0x" + strings.Repeat("0a", 32)},
-		"get_prices":             {"symbols": "eth"},
-		"resolve_ens":            {"name": "vitalik.eth"},
-		"reverse_ens":            {"address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"},
-		"get_abi":                {"chain": "eth_mainnet", "address": address},
-		"get_balances":           {"chain": "eth_mainnet", "address": address},
-		"get_history":            {"chain": "eth_mainnet", "address": address, "limit": 1.0, "cursor": ""},
-		"decode_calldata":        {"chain": "eth_mainnet", "address": address, "data": "0xa9059cbb"},
-		"bind_key_start":         {"address": address},
-		"bind_key_complete":      {"address": address, "signature": "0x00"},
+		"list_audit_log":   {"limit": 1.0, "cursor": "1"},
+		"get_usage_report": {"hours": 24.0, "chain": "eth_mainnet"},
+		"get_usage_stats":  {"report": "latency", "window": "7d"},
+		"get_usage_volume": {"window": "7d", "chain": "eth_mainnet"},
+		"name_account":     {"name": "x"},
+		"explore_usage":    {"range": "7d", "key_id": id, "chain": "eth_mainnet"},
+		"export_usage":     {"range": "7d", "key_id": id, "chain": "eth_mainnet"},
+		"get_statement":    {"period": "2026-11-01"},
+		"export_statement": {"period": "2026-11-01"},
+	}
+}
+
+// rightOfPeople has the operations by which keys and people come in.
+func rightOfPeople(door keys.Welcome, id, token string) map[string]map[string]any {
+	return map[string]map[string]any{
+		"bind_key_start":         {"address": lowercase},
+		"bind_key_complete":      {"address": lowercase, "signature": "0x00"},
 		"adopt_key":              {"claim_code": door.Doorways["adopt"].ClaimCode},
-		"claim_agent_start":      {"name": "x", "address": address},
-		"claim_agent_complete":   {"address": address, "signature": "0x00", "monthly_request_cap": 1.0},
+		"claim_agent_start":      {"name": "x", "address": lowercase},
+		"claim_agent_complete":   {"address": lowercase, "signature": "0x00", "monthly_request_cap": 1.0},
 		"start_sign_in":          {"email": "bob@buyer.example", "return_to": "/keys"},
 		"show_sign_in_link":      {"token": token},
 		"finish_sign_in_by_link": {"token": token},
@@ -137,13 +150,34 @@ func Right(door keys.Welcome) map[string]map[string]any {
 		"accept_invitation":      {"token": token},
 		"change_member":          {"user_id": id, "role": "member"},
 		"remove_member":          {"user_id": id},
-		"checksum_address":       {"address": address},
-		"convert_units":          {"value": "1", "from": "eth", "to": "wei"},
-		"compute_selector":       {"signature": "f(uint)"},
-		"hash_keccak":            {"text": "0x00", "encoding": "hex"},
+	}
+}
+
+// rightOfTools has the toolbox.
+func rightOfTools() map[string]map[string]any {
+	return map[string]map[string]any{
+		"get_gas":          {"chain": "eth_mainnet"},
+		"get_tx_status":    {"chain": "eth_mainnet", "hash": "0x" + strings.Repeat("0a", 32)},
+		"get_prices":       {"symbols": "eth"},
+		"resolve_ens":      {"name": "vitalik.eth"},
+		"reverse_ens":      {"address": checksummed},
+		"get_abi":          {"chain": "eth_mainnet", "address": lowercase},
+		"get_balances":     {"chain": "eth_mainnet", "address": lowercase},
+		"get_history":      {"chain": "eth_mainnet", "address": lowercase, "limit": 1.0, "cursor": ""},
+		"decode_calldata":  {"chain": "eth_mainnet", "address": lowercase, "data": "0xa9059cbb"},
+		"checksum_address": {"address": lowercase},
+		"convert_units":    {"value": "1", "from": "eth", "to": "wei"},
+		"compute_selector": {"signature": "f(uint)"},
+		"hash_keccak":      {"text": "0x00", "encoding": "hex"},
 		"verify_signature": {
-			"message": "0x00", "encoding": "hex", "signature": "0x00", "address": address, "chain": "eth_mainnet",
+			"message": "0x00", "encoding": "hex", "signature": "0x00", "address": lowercase, "chain": "eth_mainnet",
 		},
+	}
+}
+
+// rightOfPayments has payments, prices and advice.
+func rightOfPayments(id string) map[string]map[string]any {
+	return map[string]map[string]any{
 		"get_receipt": {"tx_hash": "0x" + strings.Repeat("0", 64)},
 		"redeem_payment": {
 			"tx_hash": "0x" + strings.Repeat("0", 64), "tier": "balanced", "signature": "0x00",
@@ -162,7 +196,12 @@ func Right(door keys.Welcome) map[string]map[string]any {
 		"recommend_chain": {"family": "evm", "candidates": []any{"base_mainnet"}, "prefer": "uptime"},
 		"recommend_route": {"chain": "eth_mainnet", "method": "eth_call", "need": "fast"},
 		"verify_siwe":     {"message": SIWEMessage, "signature": "0x00", "chain": "eth_mainnet"},
+	}
+}
 
+// rightOfSupport has tickets and feedback, of customers and of the desk.
+func rightOfSupport(id string) map[string]map[string]any {
+	return map[string]map[string]any{
 		"create_ticket":            {"subject": "x", "message": "x", "request_id": id, "category": "other", "form": id},
 		"preview_ticket":           {"request_id": id},
 		"list_tickets":             {"status": "all", "limit": 1.0, "cursor": "CAG-1"},
