@@ -26,7 +26,7 @@ const (
 // largeBodies counts the large bodies that are held, from when they exceed usualBody until their
 // call has been answered.
 type largeBodies struct {
-	most int
+	max int
 
 	mu   sync.Mutex // guards what follows
 	all  int
@@ -34,14 +34,14 @@ type largeBodies struct {
 }
 
 func newLargeBodies(maxBody int64) *largeBodies {
-	return &largeBodies{most: int(max(1, largeBytes/max(1, maxBody))), held: make(map[uuid.UUID]int)}
+	return &largeBodies{max: int(max(1, largeBytes/max(1, maxBody))), held: make(map[uuid.UUID]int)}
 }
 
 // take reports whether an account may hold one more. After true the caller must call give.
 func (l *largeBodies) take(account uuid.UUID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all >= l.most || l.held[account] >= max(1, l.most/largeShare) {
+	if l.all >= l.max || l.held[account] >= max(1, l.max/largeShare) {
 		return false
 	}
 	l.all++

@@ -120,9 +120,9 @@ func wrongField(name, problem string) *fault.Error {
 
 // shown truncates a name from the client.
 func shown(name string) string {
-	const most = 64
-	if len(name) > most {
-		return name[:most] + "…"
+	const maxBytes = 64
+	if len(name) > maxBytes {
+		return name[:maxBytes] + "…"
 	}
 	return name
 }

@@ -76,7 +76,7 @@ func one(c operation.Definition) []way { return []way{{of: c}} }
 // choose returns the way that the arguments select. When the selector is invalid, it returns the
 // first way and an error, which is reported only once the operation has identified the caller.
 func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
-	if t.selector == "" || len(arguments) > t.most() {
+	if t.selector == "" || len(arguments) > t.maxBytes() {
 		return &t.ways[0], nil // arguments that are too long are refused when they are read
 	}
 	var value []byte
@@ -101,10 +101,10 @@ func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
 // read returns the arguments under the operation's names.
 func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 	args := map[string]any{}
-	if len(arguments) > t.most() {
+	if len(arguments) > t.maxBytes() {
 		return nil, fault.New(fault.BodyTooLarge,
 			"The arguments are longer than %d bytes, which %s does not need. Send the parameters that it takes.",
-			t.most(), t.name)
+			t.maxBytes(), t.name)
 	}
 	// it is valid JSON, so a number is out of range
 	if len(arguments) > 0 && json.Unmarshal(arguments, &args) != nil {
@@ -154,9 +154,9 @@ func repeated(object []byte) (twice string) {
 	return twice
 }
 
-// most returns the limit of the arguments in bytes, the same as that of the operation's body over
-// HTTP.
-func (t *tool) most() int {
+// maxBytes returns the limit of the arguments in bytes, the same as that of the operation's body
+// over HTTP.
+func (t *tool) maxBytes() int {
 	limit := maxArguments
 	for _, w := range t.ways {
 		limit = max(limit, int(w.of.Meta().MaxBody))

@@ -93,9 +93,9 @@ func auditOptions(id, period string) (audit.Options, error) {
 
 // shortened truncates input that an error message quotes.
 func shortened(text string) string {
-	const most = 64
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
+	const maxRunes = 64
+	if r := []rune(text); len(r) > maxRunes {
+		return string(r[:maxRunes]) + "…"
 	}
 	return text
 }

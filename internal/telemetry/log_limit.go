@@ -14,7 +14,7 @@ const (
 // LogLimit rate limits a log: it lets a few lines of each kind through per interval and counts the
 // others. Kinds must come from a bounded set.
 type LogLimit[Kind comparable] struct {
-	most  int
+	max   int
 	every time.Duration
 	now   func() time.Time
 
@@ -29,7 +29,7 @@ type limited struct {
 
 // NewLogLimit returns a LogLimit that lets limit lines of a kind through per interval.
 func NewLogLimit[Kind comparable](limit int, every time.Duration, now func() time.Time) *LogLimit[Kind] {
-	return &LogLimit[Kind]{most: limit, every: every, now: now, kinds: map[Kind]*limited{}}
+	return &LogLimit[Kind]{max: limit, every: every, now: now, kinds: map[Kind]*limited{}}
 }
 
 // Let reports whether a line of this kind may be written. leftOut is the number of lines that were
@@ -46,7 +46,7 @@ func (l *LogLimit[Kind]) Let(kind Kind) (leftOut int, ok bool) {
 	if now.Sub(k.since) >= l.every {
 		k.since, k.let = now, 0
 	}
-	if k.let >= l.most {
+	if k.let >= l.max {
 		k.left++
 		return 0, false
 	}

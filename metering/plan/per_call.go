@@ -87,13 +87,13 @@ func (t PerCallTier) MaxAmountRequired() Atomic { return AddVAT(t.NetAmountRequi
 // UnitsFor returns what a net payment buys: floor(net × 1000 / price) whole units, at most
 // MaxUnitsPerSettlement. capped reports whether that limit applied.
 func (t PerCallTier) UnitsFor(net Atomic) (units Units, capped bool) {
-	const most = Atomic(MaxUnitsPerSettlement / Unit)
+	const maxUnits = Atomic(MaxUnitsPerSettlement / Unit)
 	// A thousandth of the cap's price first, so that the product below cannot overflow.
-	if net/t.PricePer1kUnits > most/1000 {
+	if net/t.PricePer1kUnits > maxUnits/1000 {
 		return MaxUnitsPerSettlement, true
 	}
 	bought := max(net, 0) * 1000 / t.PricePer1kUnits
-	if bought > most {
+	if bought > maxUnits {
 		return MaxUnitsPerSettlement, true
 	}
 	return Units(bought) * Unit, false

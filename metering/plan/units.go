@@ -121,13 +121,13 @@ func (t Thousandths) Percent() int64 {
 // MulDiv returns a·b/c, rounded down, for non-negative numbers. On overflow it returns the largest
 // int64.
 func MulDiv(a, b, c int64) int64 {
-	const most = 1<<63 - 1
+	const maxInt = 1<<63 - 1
 	over, product := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // not negative
 	if over >= uint64(c) {                            //nolint:gosec // not negative
-		return most
+		return maxInt
 	}
 	quotient, _ := bits.Div64(over, product, uint64(c)) //nolint:gosec // not negative
-	return int64(min(quotient, most))                   //nolint:gosec // bounded
+	return int64(min(quotient, maxInt))                 //nolint:gosec // bounded
 }
 
 // roundHalfUp divides two non-negative numbers and rounds half up, as the interface's tables round

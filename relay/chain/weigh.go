@@ -225,9 +225,9 @@ func shown(raw []byte) string {
 
 // excerpt quotes what the client sent, cut to fit a message.
 func excerpt(b []byte) string {
-	const most = 48
-	if len(b) > most {
-		return strconv.Quote(string(b[:most])) + "…"
+	const maxBytes = 48
+	if len(b) > maxBytes {
+		return strconv.Quote(string(b[:maxBytes])) + "…"
 	}
 	return strconv.Quote(string(b))
 }

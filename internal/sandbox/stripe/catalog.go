@@ -202,12 +202,12 @@ func updatePrice(s *Server, c *call) (any, error) {
 }
 
 func listPrices(s *Server, c *call) (any, error) {
-	const most = 10 // Stripe's limit
+	const maxKeys = 10 // Stripe's limit
 	keys, named := c.p.list("lookup_keys")
 	product, kind, currency := c.p.text("product"), c.p.text("type"), c.p.text("currency")
 	want, filtered := c.p.boolean("active")
-	if len(keys) > most {
-		return nil, invalid("", "lookup_keys", "At most %d lookup keys can be asked for.", most)
+	if len(keys) > maxKeys {
+		return nil, invalid("", "lookup_keys", "At maxKeys %d lookup keys can be asked for.", maxKeys)
 	}
 	return page(c, s.Prices, func(p *price) bool {
 		return (!named || slices.Contains(keys, string(p.LookupKey))) && (!filtered || p.Active == want) &&

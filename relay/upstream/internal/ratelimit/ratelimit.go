@@ -16,10 +16,10 @@ import (
 // so that the plan with a provider is not exceeded. An endpoint at its limit is skipped, but not
 // blamed.
 type Limits struct {
-	most     int64 // concurrent calls; 0 for no limit
-	inFlight atomic.Int64
-	pace     *pace               // nil for no rate limit
-	Metrics  *telemetry.Upstream // set before the first call; nil counts nothing
+	maxConcurrent int64 // concurrent calls; 0 for no limit
+	inFlight      atomic.Int64
+	pace          *pace               // nil for no rate limit
+	Metrics       *telemetry.Upstream // set before the first call; nil counts nothing
 }
 
 // New returns the limits of an upstream; nil, which limits nothing, if it has none.
@@ -27,7 +27,7 @@ func New(u config.Upstream) *Limits {
 	if u.MaxConcurrent <= 0 && u.MaxPerSecond <= 0 {
 		return nil
 	}
-	l := &Limits{most: int64(u.MaxConcurrent)}
+	l := &Limits{maxConcurrent: int64(u.MaxConcurrent)}
 	if u.MaxPerSecond > 0 {
 		l.pace = newPace(u.MaxPerSecond)
 	}
@@ -57,13 +57,13 @@ func (l *Limits) Concurrency() int64 {
 	if l == nil {
 		return 0
 	}
-	return l.most
+	return l.maxConcurrent
 }
 
 func (l *Limits) enter() bool {
-	for l.most > 0 {
+	for l.maxConcurrent > 0 {
 		n := l.inFlight.Load()
-		if n >= l.most {
+		if n >= l.maxConcurrent {
 			return false
 		}
 		if l.inFlight.CompareAndSwap(n, n+1) {
@@ -75,7 +75,7 @@ func (l *Limits) enter() bool {
 
 // Release returns the room of a call.
 func (l *Limits) Release() {
-	if l != nil && l.most > 0 {
+	if l != nil && l.maxConcurrent > 0 {
 		l.inFlight.Add(-1)
 	}
 }
