@@ -17,6 +17,7 @@ import (
 type conn struct {
 	server *Server
 	net    net.Conn
+	number uint64          // its number among connections, for age
 	ctx    context.Context //nolint:containedctx // the parent of the context of every request on the connection
 	cancel context.CancelFunc
 
@@ -43,7 +44,9 @@ type conn struct {
 const firstBuffer = 4 << 10
 
 func (s *Server) newConn(nc net.Conn) *conn {
-	c := &conn{server: s, net: nc, buffer: make([]byte, 0, firstBuffer), idle: s.clock()}
+	c := &conn{
+		server: s, net: nc, number: s.numbers.Add(1), buffer: make([]byte, 0, firstBuffer), idle: s.clock(),
+	}
 	// as net/http does
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(s.base, http.LocalAddrContextKey, nc.LocalAddr()))
 	c.fields.header = make(http.Header, 16)

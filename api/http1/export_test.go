@@ -21,3 +21,6 @@ func (s *Server) Stopping() bool { return s.stopping.Load() }
 
 // Clock returns the time of the server's own clock.
 func (s *Server) Clock() time.Time { return s.clock() }
+
+// Idle returns the number of idle connections.
+func (s *Server) Idle() int { return len(s.idle()) }

@@ -3,6 +3,7 @@ package http1_test
 import (
 	"net/http"
 	"testing"
+	"time"
 )
 
 // The connections that have been idle for the longest time are closed first, whether the fast path
@@ -63,4 +64,29 @@ func TestCloseOldestIdle_ClosesSilentOnes(t *testing.T) {
 	silent := b.dial(t)
 	b.await(t, func() bool { return b.server.CloseOldestIdle(1) == 1 })
 	silent.over()
+}
+
+// The server's clock ticks every 50 ms. Of connections that are idle since the same tick, the first
+// that connected is closed first; by the tick alone it could be one that has just connected.
+func TestCloseOldestIdle_OrdersWithinATick(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	b := setup(t, settings{handler: echo, now: func() time.Time { return at }})
+	const all = 20
+	clients := make([]*client, all)
+	for i := range clients {
+		clients[i] = b.dial(t)
+		clients[i].send(post("x")).answer()
+	}
+	// A connection becomes idle shortly after its answer was read.
+	b.await(t, func() bool { return b.server.Idle() == all })
+	b.server.CloseOldestIdle(all / 2)
+	for _, younger := range clients[all/2:] {
+		if a := younger.send(post("y")).answer(); a.status != http.StatusOK {
+			t.Errorf("a younger one is answered %+v", a)
+		}
+	}
+	for _, older := range clients[:all/2] {
+		older.over()
+	}
 }

@@ -40,7 +40,8 @@ type Server struct {
 	watchers    sync.WaitGroup
 	conns       sync.WaitGroup
 
-	resting *resting // idle connections of net/http
+	resting *resting      // idle connections of net/http
+	numbers atomic.Uint64 // the last number that age was given
 
 	mu       sync.Mutex // guards the following fields
 	open     map[*conn]struct{}
@@ -67,9 +68,11 @@ type tick struct {
 func New(s *http.Server, now func() time.Time, prefixes ...string) *Server {
 	server := &Server{
 		http: s, fast: openings(prefixes), now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}),
-		stopped: make(chan struct{}), resting: &resting{since: make(map[net.Conn]time.Time)},
+		stopped: make(chan struct{}), resting: &resting{ages: make(map[net.Conn]age)},
 	}
-	s.ConnState = server.resting.follow(s.ConnState, server.clock)
+	s.ConnState = server.resting.follow(s.ConnState, func() age {
+		return age{server.clock(), server.numbers.Add(1)}
+	})
 	server.tick.Store(newTick(nil, now()))
 	s.Handler = server.lastAnswers(s.Handler)
 	return server

@@ -31,6 +31,7 @@ type settings struct {
 	handler  http.HandlerFunc
 	settings func(*http.Server)
 	grace    time.Duration
+	now      func() time.Time // time.Now unless set
 }
 
 func setup(t *testing.T, s settings) *bundle {
@@ -57,7 +58,10 @@ func setup(t *testing.T, s settings) *bundle {
 	if s.settings != nil {
 		s.settings(std)
 	}
-	b.server = http1.New(std, time.Now, "/rpc/", "/toolbox/")
+	if s.now == nil {
+		s.now = time.Now
+	}
+	b.server = http1.New(std, s.now, "/rpc/", "/toolbox/")
 	b.server.IdleGrace = s.grace
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
