@@ -168,9 +168,13 @@ func (f *Limits) readAgain(ctx context.Context, digest account.Digest, before *k
 	return s, nil
 }
 
-// lookUp reads an identity once for all concurrent callers of the same key.
+// lookUp reads an identity once for all concurrent callers of the same key. One that comes when
+// another has just finished finds it in the cache.
 func (f *Limits) lookUp(ctx context.Context, digest account.Digest) (*meter.Subject, error) {
 	result := f.flight.DoChan(digest.String(), func() (any, error) {
+		if k, ok := f.ids.known.Get(digest); ok && f.now().UnixNano() < k.stale.Load() {
+			return k.subject, nil
+		}
 		// Not cancelled with the first caller: others wait for it too.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
