@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/redisconn"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
@@ -141,4 +146,49 @@ func TestHashTag_EverythingOfAnAccountLiesUnderOne(t *testing.T) {
 	if a, err := other.Admit(b.ctx, c.Subject, hit()); err == nil {
 		t.Errorf("admitted without the right to a key: %+v", a)
 	}
+}
+
+// loading answers LOADING to the first commands of a client, as a Redis does that was restarted.
+type loading struct{ left atomic.Int64 }
+
+type loadingError struct{}
+
+func (loadingError) Error() string { return "LOADING Redis is loading the dataset in memory" }
+func (loadingError) RedisError()   {}
+
+func (*loading) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (l *loading) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if l.left.Add(-1) < 0 {
+			return next(ctx, cmd)
+		}
+		cmd.SetErr(loadingError{})
+		return loadingError{}
+	}
+}
+
+func (*loading) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestNew_WaitsWhileRedisLoadsItsData(t *testing.T) {
+	t.Parallel()
+	server := testkit.Redis(t)
+	open := func(answers int64) *redis.Client {
+		rdb := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1})
+		hook := new(loading)
+		hook.left.Store(answers)
+		rdb.AddHook(hook)
+		return rdb
+	}
+	m, err := meter.New(t.Context(), open(3))
+	require.NoError(t, err)
+	expect.NoError(t, m.Ping(t.Context()))
+	expect.NoError(t, m.Close())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = meter.New(ctx, open(1<<60))
+	expect.ErrorIs(t, err, context.Canceled)
 }

@@ -104,15 +104,30 @@ func OpenLater(address string, certificates redisconn.Certificates) (*Meter, err
 }
 
 // New returns a meter over a client of package redisconn, or any other client that never retries by
-// itself. The meter owns the client and closes it.
+// itself. The meter owns the client and closes it. New waits while Redis loads its data.
 func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 	m := over(rdb)
-	if err := m.loadScripts(ctx); err != nil {
+	err := m.loadScripts(ctx)
+	for start := time.Now(); redis.HasErrorPrefix(err, "LOADING") && time.Since(start) < loadingFor; {
+		select {
+		case <-time.After(loadingPause):
+			err = m.loadScripts(ctx)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	if err != nil {
 		_ = m.Close()
 		return nil, err
 	}
 	return m, nil
 }
+
+// A Redis that was restarted answers LOADING until it has read its data. New waits for it as long.
+const (
+	loadingFor   = 2 * time.Minute
+	loadingPause = 100 * time.Millisecond
+)
 
 func over(rdb redis.UniversalClient) *Meter {
 	m := &Meter{
