@@ -63,7 +63,7 @@ test-faults: ## Kill processes and servers under load, some minutes; the books m
 	@scripts/bootstrap test
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/with-servers ./internal/devstack/run
-	@$(BIN)/with-servers -- go test -race -count=1 -timeout 20m $(ARGS) ./test/chaos -long -seed $(SEED)
+	@$(BIN)/with-servers -- go test -race -count=1 -timeout 20m ./test/chaos -long -seed $(SEED) $(ARGS)
 
 .PHONY: test-rolling
 test-rolling: ## Restart servers behind nginx under load, five runs of 100,000 calls: none may be lost

@@ -20,6 +20,8 @@ import (
 var (
 	long = flag.Bool("long", false,
 		"run every scenario alone and in several rounds, and all of them mixed (make test-faults)")
+	older = flag.String("older", "",
+		"path of an older gateway, built with -tags faultpoints, that runs beside this one (CONTRIBUTING.md)")
 	seed = flag.Uint64("seed", 0, "repeat the random moments of a run whose seed was printed; 0 takes a new one")
 )
 

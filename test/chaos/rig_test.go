@@ -73,7 +73,19 @@ type rig struct {
 // role is a process of the gateway, which may be restarted.
 type role struct {
 	name, address string // address is empty for the worker
+	starts        int
 	*process.Process
+}
+
+// program returns what the next start of the role runs. With -older, serve-1 is always the older
+// program, and the worker is each of the two in turn.
+func (r *role) program(t *testing.T) string {
+	t.Helper()
+	r.starts++
+	if *older != "" && (r.name == "serve-1" || r.address == "" && r.starts%2 == 0) {
+		return *older
+	}
+	return program(t)
 }
 
 func (r *role) url() string { return "http://" + r.address }
@@ -164,7 +176,7 @@ func (r *rig) start(p *role, more ...string) {
 	}
 	var err error
 	p.Process, err = process.Start(process.Spec{
-		Name: p.name, Path: program(r.t), Args: args, Env: slices.Concat(r.env, own, more), Dir: r.dir,
+		Name: p.name, Path: p.program(r.t), Args: args, Env: slices.Concat(r.env, own, more), Dir: r.dir,
 		LogFile: filepath.Join(r.dir, p.name+".log"), Stop: []syscall.Signal{syscall.SIGTERM}, Grace: 30 * time.Second,
 	})
 	if err != nil {
