@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+# Without paths of this checkout in programs, all clones and worktrees share Go's build cache.
+export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
 BIN := $(CURDIR)/.cache/bin
 # Arguments for a target's program, for example `make dev ARGS="--listen 127.0.0.1:9000"`.
 ARGS ?=
@@ -27,7 +29,7 @@ dev: ## Run everything on this machine: servers, sandbox chains, API, worker (AR
 .PHONY: test
 test: ## Lint and test with the race detector, some minutes; leaves out what test-all adds
 	@$(MAKE) --no-print-directory prepare
-	@$(MAKE) --no-print-directory -j2 lint-only test-quick
+	@$(MAKE) --no-print-directory -j2 LINT_GOFLAGS=-race lint-only test-quick
 
 .PHONY: test-all
 test-all: lint test-only ## Lint and every test: also killed processes, whole gateways and slow cases; CI runs it
@@ -92,7 +94,9 @@ lint: ## Run the linters, and check that generated code is up to date
 	@scripts/bootstrap lint
 	@$(MAKE) --no-print-directory lint-only
 
+# With LINT_GOFLAGS=-race the linters load the packages that the tests build as well, instead of building each twice.
 .PHONY: lint-only
+lint-only: export GOFLAGS := $(strip $(GOFLAGS) $(LINT_GOFLAGS))
 lint-only:
 	@$(BIN)/golangci-lint run $(PKG)
 	@$(BIN)/workflowcheck ./workflows/...
