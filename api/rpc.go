@@ -25,12 +25,13 @@ func (s *server) routeRPC(engine *gin.Engine) {
 	for _, end := range []string{"", "/"} {
 		engine.POST(rpcPrefix+":chain"+end, s.rpc)
 		engine.OPTIONS(rpcPrefix+":chain"+end, s.preflight)
+		engine.POST(rpcPrefix+":chain/:key"+end, s.keyInPath)
+		engine.OPTIONS(rpcPrefix+":chain/:key"+end, s.keyInPath)
 		if s.Stock != nil {
 			engine.POST(paidRPCPrefix+":chain"+end, s.paidRPC)
 			engine.OPTIONS(paidRPCPrefix+":chain"+end, s.preflight)
 		}
 	}
-	engine.POST(rpcPrefix+":chain/:key", s.keyInPath)
 }
 
 // rpc is POST /rpc/{chain}: one JSON-RPC request or a batch.
@@ -90,13 +91,19 @@ func (s *server) identify(r *http.Request, network netip.Prefix) (*meter.Subject
 }
 
 // keyInPath answers /rpc/{chain}/{key}, the form of other providers. A key in an address is none,
-// because addresses are logged on their way.
+// because addresses are logged on their way. Pages may read the refusal, so preflight requests are
+// answered too.
 func (s *server) keyInPath(c *gin.Context) {
-	if !strings.HasPrefix(c.Param("key"), keyStart) {
+	switch {
+	case !strings.HasPrefix(c.Param("key"), keyStart):
 		s.noRoute(c)
-		return
+	case c.Request.Method == http.MethodOptions:
+		s.preflight(c)
+	default:
+		buffer := newBody(s.MaxBodyBytes)
+		defer buffer.release()
+		s.refuseRPC(c, limits.NoKey(true), s.idsOfStranger(c.Request, buffer))
 	}
-	s.refuse(c, limits.NoKey(true))
 }
 
 // paymentHeader carries a pay-per-call credential (docs/interface.md, 2.5).

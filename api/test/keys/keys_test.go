@@ -211,6 +211,7 @@ func TestKeyForms_OthersAreRefusedWithThoseThatCount(t *testing.T) {
 		"another header":  g.Ask(http.MethodPost, "/rpc/eth_mainnet", "", body, "X-Api-Key", key),
 		"the query":       g.Ask(http.MethodPost, "/rpc/eth_mainnet?apikey="+key, "", body),
 		"the path":        g.Ask(http.MethodPost, "/rpc/eth_mainnet/"+key, "", body),
+		"path and slash":  g.Ask(http.MethodPost, "/rpc/eth_mainnet/"+key+"/", "", body),
 		"somebody else's": g.Ask(http.MethodPost, "/rpc/eth_mainnet", "", body, "Authorization", basic("ann:secret")),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,9 +220,7 @@ func TestKeyForms_OthersAreRefusedWithThoseThatCount(t *testing.T) {
 			if len(forms) != 3 || !strings.Contains(a.Envelope().Error.Message, "not in a form that is read") {
 				t.Errorf("the refusal does not say which forms are read: %s", a.Body)
 			}
-			if string(a.Envelope().ID) != "7" && name != "the path" { // which is no path of the relay
-				t.Errorf("the id is %s", a.Envelope().ID)
-			}
+			expect.Equal(t, string(a.Envelope().ID), "7")
 			if strings.Contains(a.Body, key[4:12]) {
 				t.Error("the refusal shows a part of the key")
 			}
@@ -248,6 +247,26 @@ func TestKeyForms_OthersAreRefusedWithThoseThatCount(t *testing.T) {
 	if logs := g.Logs.String(); strings.Contains(logs, key[4:12]) || strings.Contains(logs, basic("x:" + key)[6:30]) {
 		t.Error("the log shows a part of a key")
 	}
+}
+
+// Clients match answers with their requests by id, and pages of other origins ask before they send.
+func TestKeyInPath_IsRefusedLikeOtherRequestsOfTheRelay(t *testing.T) {
+	t.Parallel()
+	g := apitest.Setup(t)
+	path := "/rpc/eth_mainnet/" + g.Unlimited()
+	a := g.Ask(http.MethodPost, path, "", apitest.BatchOf(3, "eth_call"), "Origin", "https://dapp.example")
+	expect.Equal(t, a.Status, http.StatusUnauthorized)
+	expect.Equal(t, a.Header.Get("Access-Control-Allow-Origin"), "*")
+	expect.NotEqual(t, a.Header.Get("WWW-Authenticate"), "")
+	expect.Equal(t, strings.Count(a.Body, `"code":-32001`), 3, "one error for each request of the batch")
+	preflight := g.Ask(http.MethodOptions, path, "", "", "Origin", "https://dapp.example",
+		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
+	expect.Equal(t, preflight.Status, http.StatusNoContent)
+	expect.Equal(t, preflight.Header.Get("Access-Control-Allow-Origin"), "*")
+	expect.Equal(t, preflight.Header.Get("Access-Control-Allow-Methods"), "POST")
+	g.Ask(http.MethodPost, "/rpc/eth_mainnet/elsewhere", "", "{}").Refused(http.StatusNotFound, -32600)
+	other := g.Ask(http.MethodOptions, "/rpc/eth_mainnet/elsewhere", "", "")
+	expect.Equal(t, other.Status, http.StatusNotFound)
 }
 
 func TestRelay_TakesATrailingSlash(t *testing.T) {

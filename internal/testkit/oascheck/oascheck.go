@@ -135,7 +135,8 @@ func (d *Document) find(path string) (template string, item map[string]json.RawM
 		return path, item
 	}
 	if strings.Contains(path, "/rpc/") {
-		path = strings.TrimSuffix(path, "/") // the relay answers both forms alike
+		path = strings.TrimSuffix(path, "/")    // the relay answers both forms alike,
+		path, _, _ = strings.Cut(path, "/cag_") // and refuses a key in the path in its own form
 	}
 	asked := strings.Split(path, "/")
 	for each, its := range d.root.Paths {
