@@ -52,7 +52,7 @@ func TestAdmit_NewDoorKeyIsLimitedByItsPlanFromTheFirstCall(t *testing.T) {
 func TestLoad_ConcurrentCallersLoadAProjectionOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	h := b.holder(t, plan.WalletBound, account.Unlimited) // a window of 50 in ten seconds
+	h := b.holder(t, plan.WalletBound, account.Unlimited) // a window of 100 in 20 seconds
 	s := b.identify(t, h)
 	b.wire.forget()
 	var wg sync.WaitGroup

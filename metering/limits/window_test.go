@@ -22,11 +22,11 @@ func (b *bundle) drain(t *testing.T, h *holder) (admitted, limit int64) {
 	return admitted, 0
 }
 
-// A client may use ten seconds of its rate at once. The window may turn over while the test runs.
-func TestWindow_AdmitsTenSecondsOfTheRateAtOnce(t *testing.T) {
+// A client may use a window's requests at once. The window may turn over while the test runs.
+func TestWindow_AdmitsItsRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for key, want := range map[string]int64{plan.WalletBound: 50, plan.Builder: 300, plan.Free: 100} {
+	for key, want := range map[string]int64{plan.WalletBound: 100, plan.Builder: 300, plan.Free: 100} {
 		t.Run(key, func(t *testing.T) {
 			admitted, limit := b.drain(t, b.holder(t, key, account.Unlimited))
 			in := expect.In(t, "%s", key)
@@ -53,8 +53,8 @@ func TestWindow_OfAnOlderProgramIsReplaced(t *testing.T) {
 	if _, err := pipe.Exec(b.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if a := b.admit(t, b.identify(t, h), charge(0)); !a.Admitted || a.Limit != 50 {
-		t.Errorf("admitted: %t by a window of %d, want 50", a.Admitted, a.Limit)
+	if a := b.admit(t, b.identify(t, h), charge(0)); !a.Admitted || a.Limit != 100 {
+		t.Errorf("admitted: %t by a window of %d, want 100", a.Admitted, a.Limit)
 	}
 	if got := b.meter.Client().HGet(b.ctx, names[0], "pl").Val(); got == "" {
 		t.Error("an older program finds no projection")

@@ -24,17 +24,26 @@ type RateWindow struct {
 	Per   time.Duration
 }
 
-// burst is how far ahead a steady rate may be used. Stock clients send dozens of calls at once and
-// give up when one is refused.
-const burst = 10 * time.Second
+// How far ahead a steady rate may be used. Stock clients send dozens of calls at once, and give up
+// or retry for a long time when one is refused: ethers puts 100 calls into a batch, and a fork of
+// Hardhat makes 80 until its first call is answered. A slow rate therefore gets the time of
+// burstRequests, but at most maxBurst.
+const (
+	burst         = 10 * time.Second
+	maxBurst      = 20 * time.Second
+	burstRequests = 100
+)
 
 // Window returns the window that holds a rate: with a shorter Per than ten seconds, what the rate
-// admits in ten seconds may come at once.
+// admits in ten seconds may come at once. For less than ten requests a second it is what the rate
+// admits in the time of 100 requests, at most 20 seconds.
 func (w RateWindow) Window() RateWindow {
 	if w.Limit <= 0 || w.Per <= 0 || w.Per >= burst {
 		return w
 	}
-	return RateWindow{int64(float64(w.Limit) * (float64(burst) / float64(w.Per))), burst}
+	perRequest := float64(w.Per) / float64(w.Limit)
+	per := min(max(burst, time.Duration(burstRequests*perRequest)), maxBurst)
+	return RateWindow{int64(float64(per) / perRequest), per}
 }
 
 // PeriodKind is how long a plan's included units last.

@@ -251,12 +251,13 @@ func TestCost_OfACallIsWeightTimesTier(t *testing.T) {
 	}
 }
 
-// A steady rate may be used ten seconds ahead; a window of ten seconds or more is as it is sold.
-func TestRateWindow_HasTenSecondsBurst(t *testing.T) {
+// A steady rate may be used ten seconds ahead, a slow one for 100 requests or 20 seconds. A window
+// of ten seconds or more is as it is sold.
+func TestRateWindow_HasBurstForStockClients(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]plan.RateWindow{
-		plan.Door1:       {Limit: 50, Per: 10 * time.Second},
-		plan.WalletBound: {Limit: 50, Per: 10 * time.Second},
+		plan.Door1:       {Limit: 100, Per: 20 * time.Second},
+		plan.WalletBound: {Limit: 100, Per: 20 * time.Second},
 		plan.Builder:     {Limit: 300, Per: 10 * time.Second},
 		plan.Free:        {Limit: 100, Per: 15 * time.Minute},
 		plan.Pro:         {Limit: 6000, Per: time.Minute},
@@ -272,7 +273,9 @@ func TestRateWindow_HasTenSecondsBurst(t *testing.T) {
 		t.Errorf("past its ceiling Builder has %+v, want %+v", got, soft)
 	}
 	for _, row := range [][2]plan.RateWindow{
-		{{Limit: 7, Per: 4 * time.Second}, {Limit: 17, Per: 10 * time.Second}},
+		{{Limit: 7, Per: 4 * time.Second}, {Limit: 35, Per: 20 * time.Second}},
+		{{Limit: 8, Per: time.Second}, {Limit: 100, Per: 12_500 * time.Millisecond}},
+		{{Limit: 110, Per: time.Second}, {Limit: 1100, Per: 10 * time.Second}},
 		{{Limit: 7, Per: 10 * time.Second}, {Limit: 7, Per: 10 * time.Second}},
 		{{Limit: -1, Per: time.Second}, {Limit: -1, Per: time.Second}},
 		{{}, {}},

@@ -5,6 +5,7 @@
 // API_KEY      a key whose plan allows what the tests send
 import { createHmac, pbkdf2Sync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
 import * as chains from 'viem/chains';
 
 for (const name of ['GATEWAY_URL', 'API_KEY']) {
@@ -26,6 +27,22 @@ export const evmChains = {
 export const artefact = JSON.parse(readFileSync(new URL('./contracts/Sample.json', import.meta.url), 'utf8'));
 
 export { eventually, fetchAsTold } from './wait.js';
+
+// Returns a random address of the loopback range: a user in a network of his own.
+export const network = () => `127.${[0, 0, 0].map(() => 1 + Math.floor(Math.random() * 254)).join('.')}`;
+
+// Returns a new anonymous key with a rate window of its own. A network gets three a day, so each
+// key is asked for from another.
+export function anonymousKey() {
+  return new Promise((resolve, reject) => {
+    request(`${gateway}/keys`, { method: 'POST', localAddress: network() }, async (response) => {
+      const parts = await response.toArray();
+      const body = Buffer.concat(parts).toString();
+      if (response.statusCode === 201) resolve(JSON.parse(body).key);
+      else reject(new Error(`POST /keys answered ${response.statusCode}: ${body}`));
+    }).on('error', reject).end();
+  });
+}
 
 // Sends a call over plain HTTP, for what clients do not show.
 export async function post(chain, method, params, more = {}) {

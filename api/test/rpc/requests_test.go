@@ -293,7 +293,7 @@ func TestRateWindow_RefusesBeforeTheRequestIsParsed(t *testing.T) {
 		}
 		refusals++
 		data := a.Refused(http.StatusTooManyRequests, -32005)
-		expect.Equal(t, a.Header.Get("RateLimit-Limit"), "50")
+		expect.Equal(t, a.Header.Get("RateLimit-Limit"), "100")
 		expect.Equal(t, a.Header.Get("RateLimit-Remaining"), "0")
 		expect.Equal(t, a.Header.Get("Retry-After"), fmt.Sprint(data["retry_after"]))
 		if next, _ := data["next_door"].(map[string]any); next["do"] == nil {
@@ -301,7 +301,7 @@ func TestRateWindow_RefusesBeforeTheRequestIsParsed(t *testing.T) {
 		}
 	}
 	if refusals < 5 {
-		t.Fatal("ten seconds of five requests a second were not the limit")
+		t.Fatal("twenty seconds of five requests a second were not the limit")
 	}
 	if day, _ := g.Counted(key); day != 0 {
 		t.Errorf("the day holds %d: what is no request counts in the window alone", day)

@@ -55,8 +55,8 @@ func TestWindow_CountsDownToTheFirstRefusal(t *testing.T) {
 	for range 200 { // some of them fall within one window
 		a := g.Eth(key, "eth_chainId")
 		limit, remaining, _ := a.Window()
-		require.Equal(t, limit, 50)
-		require.Between(t, remaining, 0, 49)
+		require.Equal(t, limit, 100)
+		require.Between(t, remaining, 0, 99)
 		if a.Status == http.StatusTooManyRequests {
 			if before != 0 {
 				t.Errorf("the answer before the first refusal said that %d are left", before)
@@ -74,9 +74,9 @@ func TestWindow_OfABatchIsWhatItsLastItemLeft(t *testing.T) {
 	key := g.DoorKey()
 	a := g.RPC(key, chain.EthMainnet, apitest.BatchOf(150, "eth_chainId"))
 	// The refused items wait until calls leave the sliding window, up to a
-	// fiftieth of it after its end.
+	// hundredth of it after its end.
 	limit, remaining, reset := a.Window()
-	expect.Equal(t, limit, 50)
+	expect.Equal(t, limit, 100)
 	expect.Equal(t, remaining, 0)
-	expect.Between(t, reset, 1, 11)
+	expect.Between(t, reset, 1, 21)
 }
