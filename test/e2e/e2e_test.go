@@ -1,7 +1,7 @@
 //go:build e2e
 
 // Package e2e runs unmodified clients from npm (viem, ethers, @solana/kit) against gateway-dev. It
-// needs Node.js 20 and npm:
+// needs Node.js 20, npm, curl and Python 3 with requests:
 //
 //	go test -tags e2e ./test/e2e
 package e2e
