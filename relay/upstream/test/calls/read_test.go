@@ -166,7 +166,7 @@ func TestFailover_FromAnUpstreamThatIsDownOrHangs(t *testing.T) {
 			c, first, second := upstreamtest.TwoUpstreams(t)
 			breakIt(first)
 			second.Default(testkit.Result("0xgood"))
-			answer, f := c.Read(upstreamtest.Deadline(t, time.Second), upstreamtest.Call("eth_call"))
+			answer, f := c.Read(upstreamtest.Deadline(t, 3*time.Second), upstreamtest.Call("eth_call"))
 			if f != nil {
 				t.Fatal(f)
 			}
