@@ -131,7 +131,7 @@ func TestCatalog_MethodsNameWhatTheSupplierMustHave(t *testing.T) {
 				t.Errorf("%s needs %q, want %q", m.Name, m.Needs, want)
 			}
 			deep := want
-			if m.StateBlockParam >= 0 {
+			if m.StateRead() {
 				deep = chain.Archive
 			}
 			if got := m.NeedsFor(chain.Heavy); got != deep {

@@ -38,44 +38,15 @@ func (m *Method) LogSpan(params []byte, heads Heads) (LogSpan, bool) {
 	if s.From > s.To {
 		return LogSpan{}, false
 	}
-	from, to := logBounds(params)
-	if isPending(from) || isPending(to) {
+	if filter.from.tag == pendingTag || filter.to.tag == pendingTag {
 		return LogSpan{}, false
 	}
-	s.Divisible = divisible(filter.from, from) && divisible(filter.to, to)
+	s.Divisible = filter.from.divisible() && filter.to.divisible()
 	return s, true
 }
 
-// logBounds returns the raw bounds of a filter that readLogFilter accepts; nil for an absent one.
-func logBounds(params []byte) (from, to []byte) {
-	raw, _ := param(params, 0)
-	walk, _ := membersOf(raw)
-	for {
-		name, value, ok := walk.next()
-		if !ok {
-			return from, to
-		}
-		switch key, _ := text(name); string(key) {
-		case "fromBlock":
-			from = value
-		case "toBlock":
-			to = value
-		}
-	}
-}
-
-func divisible(b bound, raw []byte) bool {
-	if b.absolute || raw == nil || isNull(raw) {
-		return true
-	}
-	tag, _ := text(raw)
-	return string(tag) == "latest"
-}
-
-func isPending(bound []byte) bool {
-	tag, _ := text(bound)
-	return string(tag) == "pending"
-}
+// divisible reports whether the bound is a number, or latest.
+func (b *bound) divisible() bool { return b.absolute || b.tag == latestTag }
 
 // WithLogRange returns the parameters of an eth_getLogs call with other bounds. Everything else is
 // copied byte for byte. params are those of a call that LogSpan accepts.

@@ -11,44 +11,85 @@ import (
 type bound struct {
 	number   uint64
 	absolute bool
-	tag      tag
+	tag      Tag
+	raw      []byte // of a tag or null, a slice of the parameters; nil if omitted
 }
 
-// resolve returns the bound's number. Earliest is 0, every other tag and an omitted bound a head.
-func (b bound) resolve(h *Heads) uint64 {
+// resolve returns the bound's number. An omitted bound and every tag except earliest are a head;
+// safe and finalized are the latest while they are not known.
+func (b *bound) resolve(h *Heads) uint64 {
 	if b.absolute {
 		return b.number
 	}
-	return h.of(b.tag)
+	number, _ := h.resolve(b.tag)
+	return number
 }
 
 // logFilter is the part of an eth_getLogs filter that decides its range.
 type logFilter struct {
 	from, to bound
-	byHash   bool // one block, named by its hash
+	byHash   bool   // one block, named by its hash
+	inside   []byte // of the object, after its brace; nil without a filter
 }
 
-func (f logFilter) needsHead() bool { return !f.byHash && f.from.absolute != f.to.absolute }
+func (f *logFilter) needsHead() bool { return !f.byHash && f.from.absolute != f.to.absolute }
 
-// weighLogs enforces MaxLogBlocks on eth_getLogs. A range that ends before it begins is left to the
-// node.
-func weighLogs(params []byte, h *Heads) (Weight, *fault.Error) {
+// measureLogs enforces MaxLogBlocks on eth_getLogs. A range that ends before it begins is left to
+// the node.
+func measureLogs(params []byte, h *Heads) (Measured, *fault.Error) {
+	out := Measured{Weight: standardWeight}
 	filter, refusal := readLogFilter(params)
-	if refusal != nil {
-		return Weight{}, refusal
+	if refusal != nil || filter.byHash {
+		return out, refusal
 	}
 	from, to := filter.from.resolve(h), filter.to.resolve(h)
-	if filter.byHash || from > to {
-		return standardWeight, nil
+	filter.place(&out, params, from, to, h)
+	if from > to {
+		return out, nil
 	}
 	last := to - from // one less than the count of blocks, so that it cannot overflow
 	switch {
 	case last >= MaxLogBlocks:
-		return Weight{}, logRangeTooLarge(from, to)
+		return out, logRangeTooLarge(from, to)
 	case last >= WideLogBlocks:
-		return heavyWeight, nil
+		out.Weight = heavyWeight
+	}
+	return out, nil
+}
+
+// place takes over the end of the range, and pins both bounds.
+func (f *logFilter) place(out *Measured, params []byte, from, to uint64, h *Heads) {
+	out.Head = !f.from.absolute || !f.to.absolute
+	if f.to.absolute {
+		out.Named = to
+	}
+	if from > to || f.inside == nil {
+		return
+	}
+	out.Block = to
+	if h.Latest > 0 {
+		out.Block = min(to, h.Latest)
+	}
+	f.from.pin(&out.Pins, params, f.inside, leadFrom, h)
+	f.to.pin(&out.Pins, params, f.inside, leadTo, h)
+}
+
+// pin puts a number in the place of a tag, or of nothing.
+func (b *bound) pin(pins *Pins, params, inside []byte, before lead, h *Heads) {
+	if b.absolute {
+		return
+	}
+	number, ok := h.resolve(b.tag)
+	switch {
+	case !ok:
+	case b.raw != nil:
+		pins.replace(params, b.raw, number)
 	default:
-		return standardWeight, nil
+		after := byte(',')
+		if rest := skipSpace(inside); len(rest) > 0 && rest[0] == '}' && pins.Any() {
+			after = 0 // the object was empty, and has the other bound by now
+		}
+		pins.insert(params, inside, pin{before: before, after: after, number: number})
 	}
 }
 
@@ -77,7 +118,8 @@ const (
 func readLogFilter(params []byte) (logFilter, *fault.Error) {
 	raw, ok := param(params, 0)
 	if !ok || isNull(raw) {
-		return logFilter{}, nil // no filter: the node reads the head block or asks for the parameter
+		// no filter: the node reads the head block or asks for the parameter
+		return logFilter{from: bound{tag: latestTag}, to: bound{tag: latestTag}}, nil
 	}
 	walk, ok := membersOf(raw)
 	if !ok {
@@ -86,6 +128,7 @@ func readLogFilter(params []byte) (logFilter, *fault.Error) {
 				"blockHash.", shown(raw))
 	}
 	var values [len(rangeMembers)][]byte
+	inside := walk.rest
 	for {
 		name, value, ok := walk.next()
 		if !ok {
@@ -100,7 +143,9 @@ func readLogFilter(params []byte) (logFilter, *fault.Error) {
 			"The filter of eth_getLogs is not valid JSON. Send an object with fromBlock and toBlock, or with "+
 				"blockHash.")
 	}
-	return rangeOf(values)
+	filter, refusal := rangeOf(values)
+	filter.inside = inside
+	return filter, refusal
 }
 
 func takeRangeMember(values *[len(rangeMembers)][]byte, name, value []byte) *fault.Error {
@@ -136,6 +181,8 @@ func rangeOf(values [len(rangeMembers)][]byte) (filter logFilter, refusal *fault
 		}
 		return logFilter{byHash: true}, nil
 	}
+	filter.from = bound{tag: latestTag, raw: values[memberFrom]}
+	filter.to = bound{tag: latestTag, raw: values[memberTo]}
 	if given(memberFrom) {
 		if filter.from, refusal = readBound("fromBlock", values[memberFrom]); refusal != nil {
 			return logFilter{}, refusal
@@ -152,14 +199,10 @@ func rangeOf(values [len(rangeMembers)][]byte) (filter logFilter, refusal *fault
 func readBound(member string, raw []byte) (bound, *fault.Error) {
 	content, isString := text(raw)
 	if isString {
-		switch string(content) {
-		case "latest", "pending":
-			return bound{}, nil
-		case "safe":
-			return bound{tag: safeTag}, nil
-		case "finalized":
-			return bound{tag: finalizedTag}, nil
-		case "earliest":
+		if t := readTag(content); t != NoTag {
+			return bound{tag: t, raw: raw}, nil
+		}
+		if string(content) == "earliest" {
 			return bound{absolute: true}, nil
 		}
 		// Nodes hold block numbers in 63 bits. Some read a larger one as a negative number, which

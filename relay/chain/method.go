@@ -82,16 +82,44 @@ type Method struct {
 	Write bool
 	// Waits marks a submission that is answered with its receipt (EIP-7966).
 	Waits bool
-	// StateBlockParam is the index of a state read's block parameter; -1 for other methods.
-	StateBlockParam int
+	// BlockParam is the index of the parameter that names a block by its number or a tag; -1 for
+	// methods without one.
+	BlockParam int
+	// Null is what a null result means.
+	Null NullMeaning
+	// Shows marks a method whose result is a block, with its number as the member "number".
+	Shows bool
+	// Near marks a method that depends on the head without naming it, for example a gas price.
+	Near bool
 	// Needs is what an upstream must support. On a chain where no upstream does, the method is
 	// refused with -32601.
 	Needs Capability
 	// Only lists the chains that have the method; nil means the whole family.
 	Only []ID
 
-	rule weighRule
+	rule         weighRule
+	fills        bool // an omitted block is the latest on every node, so it may be filled in
+	ranged       bool // the first parameter is a filter with fromBlock and toBlock
+	contextParam int  // index of the options that take minContextSlot; -1 for none
 }
+
+// NullMeaning is what a null result says.
+type NullMeaning uint8
+
+// The meanings. With NullUnknown, the node does not know the object, and one that is less behind
+// may. With NullNoBlock, the node does not have the block.
+const (
+	NullAnswer NullMeaning = iota
+	NullUnknown
+	NullNoBlock
+)
+
+// StateRead reports whether the method reads the state of a block.
+func (m *Method) StateRead() bool { return m.rule == weighStateDepth }
+
+// Partial reports whether a node that does not have all blocks of a range yet answers with less,
+// without saying so.
+func (m *Method) Partial() bool { return m.rule == weighLogRange || m.ranged }
 
 // NeedsFor returns what an upstream must support for a call of this class: a state read that is
 // heavy because of its depth needs an archive.
@@ -119,7 +147,7 @@ func (m *Method) On(id ID) bool { return m.Only == nil || slices.Contains(m.Only
 // parameters.
 
 func plain(name string) Method {
-	return Method{Name: name, Class: Standard, Weight: 1, StateBlockParam: -1}
+	return Method{Name: name, Class: Standard, Weight: 1, BlockParam: -1, contextParam: -1}
 }
 
 func local(name string) Method { return cached(name, Local, week) }
@@ -140,7 +168,49 @@ func cached(name string, rule CacheRule, ttl time.Duration) Method {
 
 func state(name string, blockParam int) Method {
 	m := plain(name)
-	m.StateBlockParam, m.rule = blockParam, weighStateDepth
+	m.BlockParam, m.rule = blockParam, weighStateDepth
+	return m
+}
+
+// at marks a method's block parameter.
+func at(blockParam int, m Method) Method {
+	m.BlockParam = blockParam
+	return m
+}
+
+// latest marks a state read whose omitted block is the latest on every node.
+func latest(m Method) Method {
+	m.fills = true
+	return m
+}
+
+// null sets what a null result means.
+func null(means NullMeaning, m Method) Method {
+	m.Null = means
+	return m
+}
+
+// shows marks a method whose result is the block.
+func shows(m Method) Method {
+	m.Shows = true
+	return m
+}
+
+// near marks a method that depends on the head.
+func near(m Method) Method {
+	m.Near = true
+	return m
+}
+
+// ranged marks a method with a filter of blocks.
+func ranged(m Method) Method {
+	m.ranged = true
+	return m
+}
+
+// context marks the options of a method of Solana that take minContextSlot.
+func context(param int, m Method) Method {
+	m.contextParam = param
 	return m
 }
 

@@ -100,6 +100,21 @@ func param(params []byte, index int) (value []byte, ok bool) {
 	return nil, false
 }
 
+// paramOrEnd returns the raw bytes of one positional parameter. If it is the next one after the
+// last, ok is false and rest begins where it could be appended; otherwise rest is nil.
+func paramOrEnd(params []byte, index int) (value, rest []byte, ok bool) {
+	walk, ok := elementsOf(params)
+	for i := 0; ok; i++ {
+		if value, ok = walk.next(); ok && i == index {
+			return value, nil, true
+		}
+		if !ok && i == index && !walk.broken {
+			return nil, walk.rest, false
+		}
+	}
+	return nil, nil, false
+}
+
 // text returns the decoded content of a JSON string. It allocates only if the string holds escapes.
 func text(value []byte) (content []byte, ok bool) {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {

@@ -42,7 +42,8 @@ func (m *Method) NeedsHead(params []byte) bool {
 		filter, refusal := readLogFilter(params)
 		return refusal == nil && filter.needsHead()
 	case weighStateDepth:
-		return stateBlock(params, m.StateBlockParam, &Heads{}).kind == blockNumber
+		block := m.block(params, &Heads{})
+		return block.kind == blockNumber
 	default:
 		return false
 	}
@@ -51,18 +52,14 @@ func (m *Method) NeedsHead(params []byte) bool {
 // Weigh computes the weight of a call from its parameters and the chain's heads alone. params is
 // the raw JSON array, or empty. Weigh returns fault.RangeTooLarge for what a cap forbids, and
 // fault.ParameterRefused for what would bypass a cap. Other malformed parameters weigh 1 and are
-// left to the node. Links.On adds the operator's links to a range refusal.
+// left to the node. Links.On adds the operator's links to a range refusal. Measure does the same,
+// and returns more.
 func (m *Method) Weigh(params []byte, heads Heads) (Weight, *fault.Error) {
-	switch m.rule {
-	case weighLogRange:
-		return weighLogs(params, &heads)
-	case weighFeeWindow:
-		return weighFeeHistory(params)
-	case weighStateDepth:
-		return weighState(params, m.StateBlockParam, &heads), nil
-	default:
-		return Weight{Units: m.Weight, Class: m.Class}, nil
+	measured, refusal := m.Measure(params, &heads)
+	if refusal != nil {
+		return Weight{}, refusal
 	}
+	return measured.Weight, nil
 }
 
 // weighFeeHistory enforces MaxFeeBlocks on the block count. Nodes accept a hex quantity or a
@@ -96,34 +93,63 @@ func weighFeeHistory(params []byte) (Weight, *fault.Error) {
 		shown(raw), MaxFeeBlocks)
 }
 
-func weighState(params []byte, index int, h *Heads) Weight {
-	block := stateBlock(params, index, h)
-	deep := block.kind == blockEarliest ||
-		block.kind == blockNumber && h.Latest > StateDepth && block.number < h.Latest-StateDepth
-	if deep {
-		return heavyWeight
-	}
-	return standardWeight
-}
-
-// The kinds of block that a state read may name, ordered so that the deepest wins.
+// The kinds of block that a call may name.
 const (
-	blockNear     = iota // a tag of no known depth, a hash, or nothing that a node would read as a number
-	blockNumber          // a number, or a tag of a known one, to be compared with the head
+	blockOther    = iota // a hash, or nothing that a node would read as a number
+	blockOmitted         // no value, or null
+	blockTag             // a head
+	blockNumber          // a number, to be compared with the head
 	blockEarliest        // the genesis block, deep at any head
 )
 
 type blockRef struct {
 	kind   int
-	number uint64
+	number uint64 // of a tag, zero if its head is not known
+	tag    Tag
+	raw    []byte // the value that names it, a slice of the parameters; nil if it must stay
+	end    []byte // where an omitted value may be filled in, a slice of the parameters; nil if it may not
 }
 
-// stateBlock reads the block parameter of a state read. A hash counts as near, because its depth is
-// not known from the request.
-func stateBlock(params []byte, index int, h *Heads) blockRef {
-	raw, ok := param(params, index)
-	if !ok {
-		return blockRef{}
+// deep reports whether a state read is more than StateDepth below the head.
+func (b *blockRef) deep(head uint64) bool {
+	switch {
+	case b.kind == blockEarliest:
+		return true
+	case !b.numbered():
+		return false
+	}
+	return head > StateDepth && b.number < head-StateDepth
+}
+
+// numbered reports whether the block's number is known.
+func (b *blockRef) numbered() bool {
+	return b.kind == blockNumber || b.kind == blockTag && b.number > 0
+}
+
+// deeper reports whether a block is below another, as far as that is known.
+func (b *blockRef) deeper(than *blockRef) bool {
+	switch {
+	case b.kind == blockEarliest:
+		return true
+	case !b.numbered():
+		return than.kind == blockOther
+	}
+	return than.kind != blockEarliest && (!than.numbered() || b.number < than.number)
+}
+
+// block reads the block parameter. A hash counts as near the head, because its depth is not known
+// from the request.
+func (m *Method) block(params []byte, h *Heads) blockRef {
+	raw, rest, ok := paramOrEnd(params, m.BlockParam)
+	switch {
+	case !ok && m.fills && rest != nil && callObject(params):
+		return blockRef{kind: blockOmitted, tag: latestTag, end: rest}
+	case !ok:
+		return blockRef{kind: blockOmitted, tag: latestTag}
+	case isNull(raw) && m.fills:
+		return blockRef{kind: blockTag, tag: latestTag, raw: raw, number: h.Latest}
+	case isNull(raw):
+		return blockRef{kind: blockOmitted, tag: latestTag}
 	}
 	walk, isObject := membersOf(raw)
 	if !isObject {
@@ -135,20 +161,29 @@ func stateBlock(params []byte, index int, h *Heads) blockRef {
 	// EIP-1898: {"blockNumber": …} or {"blockHash": …}. Nodes differ on repeated names and on case,
 	// so the deepest block that any of them might read decides.
 	var deepest blockRef
-	for {
+	for found := 0; ; found++ {
 		name, value, ok := walk.next()
 		if !ok {
 			return deepest
 		}
-		if key, ok := text(name); ok && bytes.EqualFold(key, []byte("blockHash")) {
+		key, ok := text(name)
+		if ok && bytes.EqualFold(key, []byte("blockHash")) {
 			continue
 		}
-		found := readBlock(value, h)
-		if found.kind > deepest.kind || found.kind == blockNumber && deepest.kind == blockNumber &&
-			found.number < deepest.number {
-			deepest = found
+		read := readBlock(value, h)
+		if found > 0 || string(key) != "blockNumber" {
+			read.raw, deepest.raw = nil, nil
+		}
+		if read.deeper(&deepest) {
+			deepest = read
 		}
 	}
+}
+
+// callObject reports whether the first parameter is an object, so that a block may follow it.
+func callObject(params []byte) bool {
+	first, ok := param(params, 0)
+	return ok && first[0] == '{'
 }
 
 func readBlock(raw []byte, h *Heads) blockRef {
@@ -157,8 +192,13 @@ func readBlock(raw []byte, h *Heads) blockRef {
 		if bytes.EqualFold(content, []byte("earliest")) {
 			return blockRef{kind: blockEarliest}
 		}
-		if t, ok := readDeepTag(content); ok && h.of(t) > 0 {
-			return blockRef{kind: blockNumber, number: h.of(t)}
+		if t := readTag(content); t != NoTag {
+			number, _ := h.resolve(t)
+			return blockRef{kind: blockTag, tag: t, raw: raw, number: number}
+		}
+		if t := foldTag(content); t != NoTag {
+			number, _ := h.resolve(t)
+			return blockRef{kind: blockTag, tag: t, number: number}
 		}
 		digits = content
 	}

@@ -258,8 +258,8 @@ func (tc weighCase) checkOmitted(t *testing.T, c *chain.Chain, method string) {
 func TestWeigh_EveryStateReadIsTested(t *testing.T) {
 	t.Parallel()
 	for _, m := range lookup(t, "eth_mainnet").Methods() {
-		if _, ok := stateReads[m.Name]; ok != (m.StateBlockParam >= 0) {
-			t.Errorf("%s: state read %v, tested %v", m.Name, m.StateBlockParam >= 0, ok)
+		if _, ok := stateReads[m.Name]; ok != m.StateRead() {
+			t.Errorf("%s: state read %v, tested %v", m.Name, m.StateRead(), ok)
 		}
 	}
 }
@@ -280,7 +280,7 @@ func TestWeigh_OtherMethodsGoByNameAlone(t *testing.T) {
 	t.Parallel()
 	for _, c := range chain.All() {
 		for _, m := range c.Methods() {
-			if m.StateBlockParam >= 0 || m.Name == "eth_getLogs" || m.Name == "eth_feeHistory" {
+			if m.StateRead() || m.Name == "eth_getLogs" || m.Name == "eth_feeHistory" {
 				continue
 			}
 			for _, params := range []string{``, `[]`, `["0x0","0x0"]`, `[{"fromBlock":"0x0","toBlock":"latest"}]`} {
