@@ -37,6 +37,7 @@ type lookup struct {
 	short      shortKey
 	final      cache.Key
 	asked      blockHash // Final: the block hash in the call
+	shown      uint64    // Final: the number of the block that the answer is about; zero if it shows none
 }
 
 // shortKey is the key of a short-lived answer. There are few keys: one per chain and method of the

@@ -91,6 +91,7 @@ func (a *answers) putFinal(on *upstream.Chain, m *chain.Method, l *lookup, resul
 		return a.final.Put(l.final, result, m.TTL)
 	}
 	shown := readProof(&m.Proof, result)
+	l.shown = shown.number
 	head, known := on.CorroboratedHead()
 	if !known || !shown.numbered || !chain.Deep(shown.number+m.Proof.Above, head) ||
 		(m.Proof.Echo != "" && shown.echo != l.asked) {

@@ -77,7 +77,10 @@ type Envelope struct {
 	Subject   *meter.Subject
 	Chain     *upstream.Chain // nil if the path names none
 	Tier      plan.Tier
-	Network   netip.Prefix // the client's, from netlimit.NetworkOf: bounds the records of its refused calls
+	// AtHead has only upstreams asked that said that they have the head that the gateway stands
+	// for.
+	AtHead  bool
+	Network netip.Prefix // the client's, from netlimit.NetworkOf: bounds the records of its refused calls
 
 	received time.Time // when Serve began with the request; zero without Serve
 }
@@ -124,6 +127,8 @@ type call struct {
 	envelope  *Envelope
 	started   time.Time
 	method    *chain.Method
+	measured  chain.Measured
+	heads     chain.Heads // that the gateway stands for
 	asked     upstream.Asked
 	bytes     int64
 	endFlight func() // of a streamed answer that others may have waited for; called when the answer is released
@@ -150,7 +155,7 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 	defer reply.contain(ctx)
 	c := &reply.call
 	c.bytes = int64(len(req.Params))
-	if refusal := r.classify(c, req); refusal != nil {
+	if refusal := r.classify(ctx, c, req); refusal != nil {
 		reply.refused(r.gate.Refuse(ctx, &c.Call, refusal))
 		return
 	}
@@ -192,28 +197,17 @@ const (
 )
 
 // classify finds the method and computes the call's weight from the request and the heads alone.
-func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
+func (r *Relay) classify(ctx context.Context, c *call, req jsonrpc.Request) *fault.Error {
 	on := c.envelope.Chain
 	method, ok := on.Method(req.Method)
 	if !ok {
 		return on.Refuse(string(req.Method), r.Links)
 	}
 	c.method, c.Metered.Method, c.Metered.Class = method, method.Name, string(method.Class)
-	heads, known := on.CorroboratedHeads()
-	if !known && (method.NeedsHead(req.Params) || headKind(method, req.Params) != upstream.NoHead) {
-		f := fault.New(fault.NoUpstream,
-			"The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.",
-			on.ID)
-		f.RetryAfter = retryNoHead
-		return f
-	}
-	weight, refusal := method.Weigh(req.Params, heads)
-	if refusal != nil {
-		if refusal.Reason == fault.RangeTooLarge {
-			return r.Links.On(refusal)
-		}
+	if refusal := r.measure(ctx, c, req.Params); refusal != nil {
 		return refusal
 	}
+	weight := c.measured.Weight
 	c.Metered.Class, c.Metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
 	if c.Subject.Tier != "" { // the price of the tier includes its multiplier
 		c.Metered.Units = plan.Cost(weight.Units, plan.Balanced)
@@ -221,29 +215,18 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 	return nil
 }
 
-const retryNoHead = 5 * time.Second
-
 // route asks the upstreams. Reads fail over; a write goes to exactly one upstream. When the service
 // fails to return an answer, the charge is refunded before the client is answered.
 func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request, look *lookup) {
 	c := &reply.call
-	ask := &upstream.Request{
-		Method: req.Method, Params: req.Params, Supply: c.Supply, Tier: c.envelope.Tier, Links: r.Links,
-		MaxAnswer: r.MaxAnswer, Head: look.head(c.method, req.Params),
-		Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)), Heavy: c.Metered.Class == string(chain.Heavy),
-	}
-	if heads, known := c.envelope.Chain.CorroboratedHeads(); known || !c.method.NeedsHead(req.Params) {
-		if span, ok := c.method.LogSpan(req.Params, heads); ok {
-			ask.Logs, ask.Memory = &span, r.memory
-		}
-	}
+	ask := r.asking(c, req, look)
 	asked := r.Now()
 	var answer *upstream.Answer
 	var failure *fault.Error
 	if c.method.Write {
 		answer, failure = r.submit(client, c, ask)
 	} else {
-		answer, failure = r.read(client, c, ask, look)
+		answer, failure = r.readPlaced(client, c, ask, look)
 	}
 	reply.Timing.Upstream = r.Now().Sub(asked)
 	reply.Timing.Route = asked.Sub(c.started) - reply.Timing.Gate
@@ -261,6 +244,15 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	}
 	reply.answer, reply.Result, reply.Error, reply.Rest = answer, answer.Result, answer.Error, answer.Rest
 	c.streamed = answer.Rest != nil
+}
+
+// asking returns what upstreams are asked.
+func (r *Relay) asking(c *call, req jsonrpc.Request, look *lookup) *upstream.Request {
+	return &upstream.Request{
+		Method: req.Method, Params: req.Params, Supply: c.Supply, Tier: c.envelope.Tier, Links: r.Links,
+		MaxAnswer: r.MaxAnswer, Head: look.head(c.method, req.Params),
+		Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)), Heavy: c.Metered.Class == string(chain.Heavy),
+	}
 }
 
 func (reply *Reply) refused(f *fault.Error) {

@@ -20,6 +20,7 @@ type flightKey struct {
 	generation uint64
 	supply     plan.Supply
 	tier       plan.Tier
+	told       uint64 // the head that the gateway stands for: a null answer depends on it
 }
 
 // readResult is the outcome of a shared call. Its bytes are copies that nobody changes.
@@ -27,7 +28,8 @@ type readResult struct {
 	result, inBand []byte
 	failure        *fault.Error
 	upstream       string
-	alone          bool // the answer streams to its leader: followers make calls of their own
+	shown          uint64 // as in lookup
+	alone          bool   // the answer streams to its leader: followers make calls of their own
 }
 
 type flight = cache.Flight[flightKey, readResult]
@@ -37,10 +39,13 @@ type flight = cache.Flight[flightKey, readResult]
 func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 	l *lookup,
 ) (*upstream.Answer, *fault.Error) {
-	if l.rule == chain.Never {
+	if l.rule == chain.Never || c.envelope.AtHead {
 		return c.envelope.Chain.Read(r.bounded(client, c), ask)
 	}
-	key := flightKey{short: l.short, final: l.final, generation: l.generation, supply: ask.Supply, tier: ask.Tier}
+	key := flightKey{
+		short: l.short, final: l.final, generation: l.generation, supply: ask.Supply, tier: ask.Tier,
+		told: c.heads.Latest,
+	}
 	for again := true; ; again = false {
 		f, leads := r.flights.Join(key)
 		if leads {
@@ -56,6 +61,7 @@ func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 		case landed.failure != nil:
 			return nil, landed.failure
 		default:
+			l.shown = landed.shown
 			return &upstream.Answer{Result: landed.result, Error: landed.inBand}, nil
 		}
 	}
@@ -85,6 +91,7 @@ func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.R
 	}
 	if answer != nil && answer.Error == nil {
 		landed.result = r.answers.put(c.envelope.Chain, c.method, l, answer.Result)
+		landed.shown = l.shown
 	}
 	c.clientGone = failure == nil && clientLeft(client)
 	return answer, failure

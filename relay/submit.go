@@ -79,6 +79,7 @@ func (r *Relay) awaitReceipt(client context.Context, c *call, ask *upstream.Requ
 			continue
 		}
 		if answer.Error == nil && bytes.Contains(answer.Result, []byte(hash)) {
+			r.hold(client, c, look.Asked.Upstream, readProof(&chain.Proof{Number: "blockNumber"}, answer.Result).number)
 			return answer
 		}
 		answer.Release() // null, or about something else

@@ -29,6 +29,7 @@ func NewBoard(rdb redis.UniversalClient) *Board { return &Board{rdb: rdb} }
 
 func boardKey(id chain.ID) string      { return "{board}:" + string(id) }
 func generationKey(id chain.ID) string { return boardKey(id) + ":generation" }
+func toldKey(id chain.ID) string       { return boardKey(id) + ":told" }
 func cordonKey(id chain.ID) string     { return boardKey(id) + ":cordoned" }
 
 // Posted is what the board holds about one chain.
@@ -61,6 +62,7 @@ func (b *Board) Forget(ctx context.Context, ids ...chain.ID) error {
 	_, err := b.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		for _, id := range ids {
 			p.Del(ctx, boardKey(id))
+			p.Del(ctx, toldKey(id))
 			p.Incr(ctx, generationKey(id))
 		}
 		return nil

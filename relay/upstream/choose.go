@@ -19,6 +19,7 @@ type search struct {
 	list   []*Endpoint
 	write  bool
 	strict bool   // only usable upstreams that are not excluded
+	fresh  bool   // the freshest first, after an upstream lacked what was asked for
 	tried  uint64 // already asked: one bit per place in list
 	full   uint64 // at the operator's limit, one bit each
 }
@@ -113,6 +114,13 @@ type survey struct {
 	more            int  // how many others can be asked, besides the chosen one
 }
 
+// behindRank is the penalty of an upstream that does not have the block that a call is about. It
+// outweighs supply, and that the upstream is excluded outweighs it.
+const (
+	behindRank  = 100
+	supplyRanks = 4 // between the best and the worst
+)
+
 func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, kept *Endpoint) {
 	nanos, lag, supply, r := now.UnixNano(), c.toleratedLag(), supplyRank(s.r.Supply), s.r
 	for i, e := range s.list {
@@ -138,7 +146,8 @@ func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, k
 			}
 			continue
 		}
-		rated := rated{i, rankFor(r.Tier, e.rank, s.tried != 0) + against(state, h), e.score(h, state, r, lag)}
+		rank := rankFor(r.Tier, e.rank, s.tried != 0) + against(state, h) + c.behind(e, s)
+		rated := rated{i, rank, e.score(h, state, r, lag)}
 		if rated.betterThan(found.best) {
 			found.best = rated
 		}
@@ -146,6 +155,18 @@ func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, k
 			found.favourite = rated
 		}
 	}
+}
+
+// behind returns the penalty of an upstream that lacks the block of a call, as far as it is known,
+// and in a search for the freshest, of one that is below the highest head.
+func (c *Chain) behind(e *Endpoint, s *search) (rank int) {
+	if e.reported.Behind(max(s.r.Block, s.r.Cover)) > 0 {
+		rank = behindRank
+	}
+	if s.fresh {
+		rank += int(min(e.reported.Behind(c.heads.Wanted(Latest)), behindRank-supplyRanks))
+	}
+	return rank
 }
 
 // mayTry reports whether a call may be a trial of an excluded upstream. Submissions may not,
@@ -173,10 +194,10 @@ func (e *Endpoint) lacks(r *Request, s *UpstreamState) bool {
 func against(s *UpstreamState, h *healthSnapshot) int {
 	rank := 0
 	if !s.Usable {
-		rank += 10
+		rank += 10 * behindRank
 	}
 	if h.out {
-		rank += 10
+		rank += 10 * behindRank
 	}
 	return rank
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/upstream/internal/heads"
 )
 
 // corroborateFrom is the number of upstreams from which on the second highest head counts, whatever
@@ -178,9 +179,9 @@ func (c *Chain) limit(last Snapshot, now time.Time) uint64 {
 	case last.Head == 0:
 		return noLimit
 	case last.HeadAt.IsZero(): // published by a release without HeadAt
-		return last.Head + reach(now.Sub(last.MeasuredAt), c.blockTime(&last)) + c.slack
+		return last.Head + heads.Reach(now.Sub(last.MeasuredAt), c.blockTime(&last)) + c.slack
 	}
-	return last.Head + reach(now.Sub(last.HeadAt), c.blockTime(&last)) + min(last.Slack, c.slack)
+	return last.Head + heads.Reach(now.Sub(last.HeadAt), c.blockTime(&last)) + min(last.Slack, c.slack)
 }
 
 // advance takes a head over. The head goes back only after doubtRounds.
@@ -222,7 +223,7 @@ func (c *Chain) pace(last *Snapshot, now time.Time, f finding) (micros int64) {
 	if seen := between(since, last.Head, f.head); seen > known {
 		known = min(seen, known+known/8)
 	} else if f.shown > last.Head {
-		known = min(known, max(between(since, last.Head, f.shown), known/2, fastestBlocks))
+		known = min(known, max(between(since, last.Head, f.shown), known/2, heads.FastestBlocks))
 	}
 	if known >= c.BlockTime {
 		return 0

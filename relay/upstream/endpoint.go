@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/price"
+	"github.com/chainaccess/gateway/relay/upstream/internal/heads"
 	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 	"github.com/chainaccess/gateway/relay/upstream/internal/scrub"
@@ -45,6 +46,7 @@ type Endpoint struct {
 	unknown     rules.UnknownErrors
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 	cordoned    atomic.Bool                   // taken out of rotation by an operator
+	reported    heads.Seen                    // heads
 	metrics     *telemetry.Upstream           // set before the first call; nil counts nothing
 	tariff      *price.Tariff                 // nil for an upstream whose costs are not counted
 	spending    spending                      // set before the first call

@@ -114,6 +114,7 @@ func (l *logRead) ask(ctx context.Context, p logPart, s *search, o *outcome) (*A
 	if l.r.Logs.Divisible {
 		r.part = &p.Range
 	}
+	r.Block, r.Cover = min(r.Block, p.To), min(r.Cover, p.To)
 	s.r, s.list = &r, l.eligible()
 	answer, f := l.readOnce(ctx, s, o)
 	l.requests.Add(int64(o.attempts))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
@@ -29,6 +30,8 @@ type outcome struct {
 	lastUpstream string
 	codes        [maxAttempts]int // of errors that no rule knows
 	unknown      int
+	nulls        int // results that are null
+	behind       int // attempts at upstreams that lack a block that the gateway stands for
 	heavy        bool
 	slow         [maxAttempts]attempted // attempts that were given up before their share of the deadline was over
 	slowOnes     int
@@ -45,13 +48,15 @@ func (o *outcome) begin(r *Request, to choice) {
 // wrong.
 func (o *outcome) take(a attempted, r *Request) *Answer {
 	r.Asked.Cost += a.cost
-	if a.answer != nil && (!a.verdict.another || o.agreed(&a)) {
+	if a.answer != nil && (!a.verdict.another || o.agreed(&a) || o.believed(&a, r)) {
 		o.discardLastWords()
 		o.settle(&a)
 		r.Asked.Upstream = a.to.Name
 		return a.answer
 	}
-	o.unusable++
+	if !a.null || r.nullMeans() == chain.NullNoBlock {
+		o.unusable++
+	}
 	if a.answer == nil {
 		o.lastCause = a.err
 		o.tooLarge = o.tooLarge || errors.Is(a.err, ErrTooLarge)
@@ -73,6 +78,14 @@ func (o *outcome) take(a attempted, r *Request) *Answer {
 	if a.verdict.meaning == rules.Range {
 		o.rangeRefused = true
 		o.readRefusal(&a, r)
+	}
+	if o.lacks(&a, r) {
+		a.to.reported.Lacked(r.Block)
+		o.behind++
+		if a.answer != nil {
+			a.answer.Release()
+		}
+		return nil
 	}
 	o.keep(a)
 	return nil
@@ -96,6 +109,29 @@ func (o *outcome) readRefusal(a *attempted, r *Request) {
 		o.manyLogs = true
 	case logrange.Other:
 	}
+}
+
+// believed reports whether a null result is the second one. A hash that two upstreams do not know
+// does not exist yet.
+func (o *outcome) believed(a *attempted, r *Request) bool {
+	if a.null {
+		o.nulls++
+	}
+	return a.null && o.nulls > 1 && r.nullMeans() == chain.NullUnknown
+}
+
+// lacks reports whether an attempt failed because the upstream does not have a block that the
+// gateway stands for, which is no answer.
+func (o *outcome) lacks(a *attempted, r *Request) bool {
+	switch {
+	case a.verdict.meaning != rules.MissingData:
+		return false
+	case a.null:
+		return r.nullMeans() == chain.NullNoBlock
+	case errors.Is(a.err, errBehind):
+		return true
+	}
+	return r.recent()
 }
 
 // agreed reports whether an attempt ended with an error that no rule knows, and another upstream
@@ -174,6 +210,8 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *
 	switch {
 	case o.attempts == 0:
 		return nil, c.nobody(s)
+	case o.behind > 0 && ctx.Err() == nil:
+		return nil, c.nobodyHas(r)
 	case s.full != 0 && ctx.Err() == nil:
 		return nil, c.nobody(s).Wrap(o.lastCause)
 	case o.absent == o.attempts:
@@ -196,6 +234,16 @@ func (c *Chain) nobody(s *search) *fault.Error {
 	f := fault.New(fault.NoUpstream,
 		"Every upstream of %s that could serve this call is at its limit right now. Nothing was charged; "+
 			"retry in a second.", c.ID)
+	f.RetryAfter = atLimit
+	return f
+}
+
+// nobodyHas returns the fault for a block that the gateway stands for and no upstream has now. It
+// takes the place of a null, or of a node's error.
+func (c *Chain) nobodyHas(r *Request) *fault.Error {
+	f := fault.New(fault.UpstreamFailed,
+		"No upstream of %s that could be asked has block %d now, although the head is %d. Nothing was charged; "+
+			"retry in a second.", c.ID, max(r.Block, r.Cover), max(r.Told, r.Cover))
 	f.RetryAfter = atLimit
 	return f
 }

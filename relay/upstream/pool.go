@@ -23,6 +23,7 @@ type Pool struct {
 	set       atomic.Pointer[chainSet]
 	reloading sync.Mutex     // one reload at a time
 	racing    sync.WaitGroup // attempts that may outlive their read
+	share     func(*Chain)   // shares the heads of a new chain; nil for none, guarded by reloading
 
 	metrics *telemetry.Upstreams // nil disables metrics
 	tracer  *telemetry.Tracer    // nil disables tracing
@@ -49,7 +50,7 @@ type Chain struct {
 
 // memory is what this process knows of a chain, independent of its upstreams. It survives reloads.
 type memory struct {
-	heads      heads
+	heads      chainHeads
 	generation atomic.Uint64
 	newest     atomic.Pointer[Posted] // from the board
 	hedges     hedges
@@ -119,10 +120,13 @@ func (c *Chain) Apply(s Snapshot) {
 		if state, ok := s.of(e); ok {
 			e.state.Store(&state)
 			e.health.probed(state.Usable, s.MeasuredAt)
+			if state.Reason != ReasonAhead {
+				e.reported.Probed(state.Head, s.MeasuredAt)
+			}
 		}
 	}
 	if s.HeadKnown {
-		c.heads.measured(&s, c.blockTime(&s))
+		c.measured(&s)
 	}
 	c.raiseGeneration(s.Generation)
 	c.measuredAt.Store(s.MeasuredAt.UnixNano())

@@ -50,6 +50,19 @@ type Request struct {
 	// Head is which of the chain's heads the result is. Such a result is checked for plausibility
 	// and never lower than before.
 	Head HeadKind
+	// Pins put the numbers of blocks in the place of tags in Params; nil for none.
+	Pins *chain.Pins
+	// Block is the block that the answer depends on; zero for none. Upstreams that are known to be
+	// behind it are asked last.
+	Block uint64
+	// Told is the head that the gateway stands for; zero if it stands for nothing in this call.
+	// That a block up to it does not exist is never the answer.
+	Told uint64
+	// Cover is a block that an upstream must have said that it has; zero for none. It is for
+	// answers that lack what a node does not have, without saying so.
+	Cover uint64
+	// Null is what a null result means.
+	Null chain.NullMeaning
 	// Empty reports whether a complete result means that the upstream does not know the object.
 	// Then another is asked: lagging nodes, and nodes that a transaction has not reached yet,
 	// answer null. If all results are empty, the last one is the answer. Nil accepts every result.
@@ -75,7 +88,15 @@ type Request struct {
 }
 
 // body renders the request under a new id.
-func (r *Request) body() []byte { return transport.EncodeRequest(r.Method, r.Params) }
+func (r *Request) body() []byte {
+	params := r.Params
+	if r.Pins.Any() {
+		params = r.Pins.Append(make([]byte, 0, len(params)+pinnedBytes), params)
+	}
+	return transport.EncodeRequest(r.Method, params)
+}
+
+const pinnedBytes = 64 // by which pinned parameters are longer
 
 // Asked is which upstream a call used, and how many attempts it made.
 type Asked struct {
@@ -103,7 +124,8 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	answer, f := c.readOnce(ctx, &s, &o)
 	switch lost := isLost(ctx, f); {
 	case f == nil && o.attempts > 1:
-		c.traffic.note(c.now(), o.attempts, o.answered && o.unusable > 0, false)
+		rerouted := o.answered && (o.unusable > 0 || o.nulls > 0 && !answer.IsNull())
+		c.traffic.note(c.now(), o.attempts, rerouted, false)
 	case lost || o.attempts > 1:
 		c.traffic.note(c.now(), o.attempts, false, lost)
 	}
@@ -115,8 +137,11 @@ func (c *Chain) readOnce(ctx context.Context, s *search, o *outcome) (*Answer, *
 	r := s.r
 	deadline, _ := ctx.Deadline()
 	ask := question{
-		body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, within: r.within, heavy: r.Heavy,
-		deadline: deadline,
+		body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, within: r.within, null: r.nullMeans(),
+		cover: r.Cover, heavy: r.Heavy, deadline: deadline,
+	}
+	if r.promised() && r.Cover == 0 {
+		ask.shows = r.Block
 	}
 	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil) {
 		to, ok := c.next(s)
@@ -137,6 +162,8 @@ func (c *Chain) readOnce(ctx context.Context, s *search, o *outcome) (*Answer, *
 			o.answered = true
 			return answer, nil
 		}
+		s.fresh = o.nulls+o.behind > 0
+		s.strict = o.nulls > 0 && o.behind == 0 // a second opinion on a null is worth no trial
 	}
 	return o.conclude(ctx, c, s)
 }
@@ -149,6 +176,9 @@ type question struct {
 	head     HeadKind
 	empty    func([]byte) bool
 	within   *logrange.Range // of the logs that are asked for; nil for another read
+	null     chain.NullMeaning
+	cover    uint64
+	shows    uint64 // the block that a result proves; zero for none
 	heavy    bool
 	deadline time.Time // of the call; zero for none
 }
@@ -157,6 +187,7 @@ type question struct {
 type attempted struct {
 	to      *Endpoint
 	answer  *Answer // nil if unusable
+	null    bool    // the result is null, and may only mean that the upstream lacks the object
 	verdict verdict
 	err     error
 	took    time.Duration
@@ -180,20 +211,23 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	}()
 	until, given := allow(started, ask.deadline, min(left, to.more),
 		&e.health.snapshot(started).latency[classOf(ask.heavy)])
+	if ask.cover > 0 && !c.covers(ctx, e, ask.cover) {
+		return attempted{to: e, verdict: verdicts[rules.MissingData], err: errBehind}
+	}
 	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
 	if answer != nil && answer.Error == nil {
-		if err = c.check(&ask, answer); err != nil {
+		if err = c.check(e, &ask, answer); err != nil {
 			answer.Release()
 			answer, v = nil, verdicts[rules.Broken]
+		} else if ask.empty != nil && answer.Rest == nil && ask.empty(answer.Result) {
+			v = verdicts[rules.MissingData]
 		}
-	}
-	if ask.empty != nil && answer != nil && answer.Error == nil && answer.Rest == nil && ask.empty(answer.Result) {
-		v = verdicts[rules.MissingData]
 	}
 	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
 	if charged(v, answer != nil, err) {
 		a.cost = e.spend(transport.MethodOf(ask.body))
 	}
+	a.learn(&ask)
 	o := observation{
 		verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy,
 		timedOut: answer == nil && errors.Is(err, context.DeadlineExceeded),
@@ -219,10 +253,20 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	return a
 }
 
+// learn takes from an answer whether the upstream has what was asked for.
+func (a *attempted) learn(ask *question) {
+	switch {
+	case ask.null != chain.NullAnswer && a.answer.IsNull():
+		a.null, a.verdict = true, verdicts[rules.MissingData]
+	case ask.shows > 0 && a.verdict.meaning == rules.Answer && a.answer.Error == nil:
+		a.to.reported.Showed(ask.shows)
+	}
+}
+
 // check checks a result against what was asked: a head is plausible, logs are of their range.
-func (c *Chain) check(ask *question, answer *Answer) (err error) {
+func (c *Chain) check(e *Endpoint, ask *question, answer *Answer) (err error) {
 	if ask.head != NoHead {
-		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
+		if answer.Result, err = c.checkHead(e, ask.head, answer.Result); err != nil {
 			return err
 		}
 	}
@@ -231,6 +275,31 @@ func (c *Chain) check(ask *question, answer *Answer) (err error) {
 	}
 	return nil
 }
+
+// nullMeans returns what a null result means for this call: that a block is missing only counts for
+// one that the gateway stands for.
+func (r *Request) nullMeans() chain.NullMeaning {
+	switch {
+	case r.Null != chain.NullNoBlock || r.promised():
+		return r.Null
+	case r.Block > 0:
+		return chain.NullAnswer
+	}
+	return chain.NullUnknown // the block is named by its hash
+}
+
+// promised reports whether the gateway stands for the block of the call.
+func (r *Request) promised() bool { return r.Block > 0 && r.Block <= r.Told }
+
+// recentBlocks is how far below the head every node has the state of a block. Nodes that prune keep
+// 128 blocks below their own head, which may be above the one that the gateway stands for.
+const recentBlocks = chain.StateDepth / 2
+
+// recent reports whether the block of the call is so near the head that the gateway stands for that
+// a node which lacks something of it is behind. Of an older block it may have pruned the state.
+func (r *Request) recent() bool { return r.promised() && r.Told-r.Block < recentBlocks }
+
+var errBehind = errors.New("the upstream does not have the block yet")
 
 const (
 	minAttemptTime = time.Second

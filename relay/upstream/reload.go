@@ -48,6 +48,13 @@ func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 	}
 	p.instrument(next)
 	next.useRules()
+	if p.share != nil {
+		for id, c := range next.chains {
+			if before := old.chains[id]; before == nil || before.memory != c.memory {
+				p.share(c)
+			}
+		}
+	}
 	p.set.Store(next)
 	p.forget(old, next)
 	before, after, leaving := old.endpoints(), next.endpoints(), next.leaving()

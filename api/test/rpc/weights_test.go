@@ -73,11 +73,6 @@ func TestWeight_OfSafeAndFinalizedIsThatOfTheirBlocks(t *testing.T) {
 		}
 	}
 	check("while it is not known", 1000)
-	apply(apitest.Head-128, apitest.Head-500)
-	check("500 blocks below the head", 2000)
-	if got := charged("eth_getBalance", `["0x0","safe"]`); got != 1000 {
-		t.Errorf("128 blocks below the head, it costs %d", got)
-	}
 	apply(apitest.Head-128, apitest.Head-1000)
 	before := g.Usage(key)["ok"].Units
 	over := g.RPC(key, chain.EthMainnet, apitest.Call("eth_getLogs", fromFinalized))
@@ -87,5 +82,10 @@ func TestWeight_OfSafeAndFinalizedIsThatOfTheirBlocks(t *testing.T) {
 	}
 	if after := g.Usage(key)["ok"].Units; after != before {
 		t.Errorf("the refusal cost %d", after-before)
+	}
+	apply(apitest.Head-128, apitest.Head-500)
+	check("500 blocks below the head", 2000)
+	if got := charged("eth_getBalance", `["0x0","safe"]`); got != 1000 {
+		t.Errorf("128 blocks below the head, it costs %d", got)
 	}
 }

@@ -147,10 +147,12 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		server.http.CloseOldestIdle, log)
 	taken.Watch(b.metrics)
 
+	followHeads := b.board.ShareHeads(b.pool)
 	// Read the board until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
+	background.Go(func() { followHeads(watching) })
 	background.Go(func() { b.board.ReportFigures(watching, b.pool, uuid.NewString(), log) })
 	background.Go(func() { reloads.follow(watching, b.pool, log, func() { f.relocate(log) }) })
 	background.Go(func() { b.sidePort(cfg, nil).Serve(watching, log) })

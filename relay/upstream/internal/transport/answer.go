@@ -59,6 +59,11 @@ var (
 	ErrLateID = errors.New("the answer would go out before it is known whose it is")
 )
 
+// IsNull reports whether the result is null. A nil answer has none.
+func (a *Answer) IsNull() bool {
+	return a != nil && a.Error == nil && a.Rest == nil && string(a.Result) == "null"
+}
+
 // Release frees the answer's memory and connection. Result, Error and Rest must not be used
 // afterwards.
 func (a *Answer) Release() {

@@ -47,8 +47,8 @@ func (n *network) recovers(liar int) {
 	if wrong > honest && n.chain.Generation() <= generation {
 		n.Error("what was stored by the wrong head is still served")
 	}
-	if now, _ := n.chain.Head(); now < told {
-		n.Errorf("clients saw the head go back from %d to %d", told, now)
+	if now, _ := n.chain.Head(); now != max(told, honest) && (wrong <= honest || now != honest) {
+		n.Errorf("clients are told %d after %d, and the chain is at %d", now, told, honest)
 	}
 	n.round()
 	if n.last.Generation != n.chain.Generation() {
