@@ -18,8 +18,9 @@ var (
 	anyOrigin      = []string{"*"}
 	allowedMethods = []string{http.MethodPost}
 	menuMethods    = []string{http.MethodGet}
-	allowedHeaders = []string{"Authorization, Content-Type, Content-Encoding, X-Route-Tier, X-PAYMENT, " +
-		"PAYMENT-SIGNATURE, Accept-Payment, solana-client, Mcp-Protocol-Version, Mcp-Session-Id, Last-Event-ID, *"}
+	allowedHeaders = []string{"Authorization, Content-Type, Content-Encoding, X-Route-Tier, X-Route-Consistency, " +
+		"X-PAYMENT, PAYMENT-SIGNATURE, Accept-Payment, solana-client, " +
+		"Mcp-Protocol-Version, Mcp-Session-Id, Last-Event-ID, *"}
 	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, Server-Timing, Retry-After, RateLimit-Limit, " +
 		"RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate, PAYMENT-REQUIRED, PAYMENT-RESPONSE, " +
 		"X-PAYMENT-RESPONSE, X-Payment-Credential"}

@@ -109,6 +109,9 @@ func (s *server) keyInPath(c *gin.Context) {
 // paymentHeader carries a pay-per-call credential (docs/interface.md, 2.5).
 const paymentHeader = "X-Payment"
 
+// consistencyHeader selects how strict a read is (docs/interface.md, 1.2.2).
+const consistencyHeader = "X-Route-Consistency"
+
 // requestOf reads what the relay needs from the path, the headers and the body. When it refuses the
 // request, the refusal still has to be counted; body is set if it could be read.
 func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBody) (body []byte, own *fault.Error) {
@@ -132,6 +135,15 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 		tier = bound
 	}
 	e.Tier = tier
+	switch c.Request.Header.Get(consistencyHeader) {
+	case "":
+	case "head":
+		e.AtHead = true
+	default:
+		return body, fault.New(fault.ParameterRefused,
+			"X-Route-Consistency takes head: only upstreams that have the newest block are asked. "+
+				"Leave it out otherwise.")
+	}
 	return body, unread
 }
 
