@@ -1,10 +1,15 @@
 package relay
 
 import (
+	"bytes"
+	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
 )
 
 func TestBatchMemory_EachBatchAndAllTogetherStayWithinTheirBounds(t *testing.T) {
@@ -86,4 +91,46 @@ func TestRoom_CountsItemsBeyondTheFreeOnes(t *testing.T) {
 	if !second.admit(most) {
 		t.Error("the memory of a batch that was sent is not free")
 	}
+}
+
+// A panic that escaped would keep the item's memory taken for ever, and lose the answers of the
+// other items.
+func TestItem_PanicOutsideItsCallReturnsItsMemory(t *testing.T) {
+	t.Parallel()
+	const own = 1 << 20
+	now := func() time.Time { panic("a defect that only the log keeps") }
+	var logged bytes.Buffer
+	r := &Relay{
+		Options: Options{Now: now, Logger: slog.New(slog.NewTextHandler(&logged, nil))}, memory: newBatchMemory(own),
+	}
+	room := &room{shared: r.memory, most: batchAnswerBytes}
+	require.True(t, room.admit(freeItems+1))
+	require.Equal(t, r.memory.left.Load(), own-itemBytes)
+	for _, item := range []string{`{"jsonrpc":"2.0","id":7,"method":"eth_call"}`, `{"id":7,"method":"eth_call"}`} {
+		t.Run(item, func(t *testing.T) {
+			reply := r.item(t.Context(), &Envelope{}, 3, []byte(item), room)
+			require.NotNil(t, reply.Fault)
+			expect.Equal(t, reply.Fault.Reason, fault.InternalFault)
+			expect.NotContains(t, reply.Fault.Message, "defect")
+			expect.Equal(t, string(reply.ID), "7")
+			expect.Equal(t, reply.call.Index, 3)
+		})
+	}
+	expect.Equal(t, r.memory.left.Load(), own)
+	expect.Contains(t, logged.String(), "a defect")
+}
+
+// An item whose answer was being gathered holds memory of its batch as well.
+func TestItem_PanicAfterItsCallReturnsTheMemoryOfItsAnswer(t *testing.T) {
+	t.Parallel()
+	const own = 1 << 20
+	r := &Relay{Options: Options{Logger: slog.New(slog.DiscardHandler)}, memory: newBatchMemory(own)}
+	room := &room{shared: r.memory, most: batchAnswerBytes}
+	reply := &Reply{relay: r, room: room, Result: []byte("half")}
+	require.Equal(t, room.take(2*batchOwnBytes), hasRoom)
+	reply.held = 2 * batchOwnBytes
+	spoiled := r.spoiled(reply, &Envelope{}, 0, nil, "a defect")
+	require.NotNil(t, spoiled.Fault)
+	expect.Nil(t, spoiled.Result)
+	expect.Equal(t, r.memory.left.Load(), own)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/metering/admission"
+	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
@@ -99,16 +101,21 @@ func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte, room *ro
 	return replies
 }
 
+// item relays one item of a batch. Do contains the panics of a call; any other becomes the item's
+// internal fault here. Escaping, it would lose the answers of the items that were charged, and the
+// memory that all of them hold.
 func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room *room) (reply *Reply) {
 	ctx, span := r.Tracer.Start(ctx, "item")
+	var req jsonrpc.Request
 	defer func() {
-		if reply != nil { // nil after a panic
-			reply.call.endSpan = span != nil // when it is recorded
-			if reply.Fault == nil {
-				reply.batch = room
-			} else { // it holds no answer: others may use its memory
-				room.leave()
-			}
+		if cause := recover(); cause != nil {
+			reply = r.spoiled(reply, e, i, req.ID, cause)
+		}
+		reply.call.endSpan = span != nil // when it is recorded
+		if reply.Fault == nil {
+			reply.batch = room
+		} else { // it holds no answer: others may use its memory
+			room.leave()
 		}
 	}()
 	req, err := jsonrpc.SplitItem(item)
@@ -118,6 +125,24 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 	reply = r.Do(ctx, e, i, req)
 	reply.gather(ctx, room)
 	return reply
+}
+
+// spoiled returns the reply of an item that panicked outside its call. reply is what there was of
+// it, nil when the panic came first.
+func (r *Relay) spoiled(reply *Reply, e *Envelope, i int, id []byte, cause any) *Reply {
+	r.Logger.Error("panic", "request_id", e.RequestID, "cause", cause, "stack", string(debug.Stack()))
+	if reply != nil {
+		reply.release()
+		reply.Fault, reply.Result, reply.Error, reply.Rest = fault.New(fault.InternalFault, ""), nil, nil, nil
+		return reply
+	}
+	return &Reply{ID: id, relay: r, Fault: fault.New(fault.InternalFault, ""), call: call{
+		Call: admission.Call{
+			RequestID: e.RequestID, Index: i, Route: route, Subject: e.Subject,
+			Metered: meter.Call{Service: service, Tier: string(e.Tier)},
+		},
+		envelope: e, started: e.received,
+	}}
 }
 
 // Whole relays one request and gathers its answer in memory, at most limit bytes. It is for a
