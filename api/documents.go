@@ -199,7 +199,8 @@ func describe(o Options, routes []plainRoute) *huma.OpenAPI {
 		plain[i] = r.Plain
 	}
 	return openapi.Build(openapi.Options{
-		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Plain: plain, Console: consoleRoutes(o),
+		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Chains: o.Pool.Known(),
+		Plain: plain, Console: consoleRoutes(o),
 		Shown: shownRoutes(o), StockClients: o.Stock != nil, PublicURL: o.PublicURL, Contact: o.Links.Contact,
 	})
 }
@@ -270,7 +271,7 @@ func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:g
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes,
 		MaxMessage:   o.MaxMessageBytes,
 		KeepCallDays: cmp.Or(o.KeepCallDays, pages.KeepCallDays), Operations: operations, Asset: assetPath,
-		Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
+		Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools, Chains: o.Pool.Known(),
 	}
 	if o.Pages != nil {
 		facts.Console = func(path string) bool {

@@ -35,7 +35,7 @@ func TestCatalog_ListsWhatIsServedWithoutAKey(t *testing.T) {
 	require.Equal(t, catalog.Contact, apitest.Links.Contact)
 	require.Len(t, catalog.Chains, 2)
 	for _, listed := range catalog.Chains {
-		served, _ := chain.Lookup(string(listed.Chain))
+		served, _ := chain.BuiltIn().Lookup(string(listed.Chain))
 		if len(listed.Methods) != len(served.Methods()) {
 			t.Errorf("%s: %d of %d methods", listed.Chain, len(listed.Methods), len(served.Methods()))
 		}

@@ -118,7 +118,7 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 	body, unread := s.readBody(c.Request, buffer)
 	on, ok := s.Pool.Chain(chain.ID(c.Param("chain")))
 	if !ok {
-		return body, operation.UnknownChain(c.Param("chain"), s.Links)
+		return body, operation.UnknownChain(s.Pool.Known(), c.Param("chain"), s.Links)
 	}
 	e.Chain = on
 	asked := c.Request.Header.Get("X-Route-Tier")

@@ -16,8 +16,8 @@ import (
 
 func TestCache_ServesOnlyPlainParameters(t *testing.T) {
 	t.Parallel()
-	eth, _ := chain.Lookup("eth_mainnet")
-	solana, _ := chain.Lookup("solana_mainnet")
+	eth, _ := chain.BuiltIn().Lookup("eth_mainnet")
+	solana, _ := chain.BuiltIn().Lookup("solana_mainnet")
 	for _, row := range []struct {
 		on             *chain.Chain
 		method, params string

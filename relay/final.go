@@ -93,7 +93,7 @@ func (a *answers) putFinal(on *upstream.Chain, m *chain.Method, l *lookup, resul
 	shown := readProof(&m.Proof, result)
 	l.shown = shown.number
 	head, known := on.CorroboratedHead()
-	if !known || !shown.numbered || !chain.Deep(shown.number+m.Proof.Above, head) ||
+	if !known || !shown.numbered || !on.Deep(shown.number+m.Proof.Above, head) ||
 		(m.Proof.Echo != "" && shown.echo != l.asked) {
 		return nil
 	}

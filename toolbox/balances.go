@@ -3,6 +3,7 @@ package toolbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/big"
 	"time"
 
@@ -45,27 +46,17 @@ type TokenBalance struct {
 	Accounts  int     `json:"accounts,omitempty" doc:"Solana: how many token accounts the balance is the sum of"`
 }
 
-// coin is a chain's native coin.
-type coin struct {
-	symbol   string
-	decimals int
-}
-
-var coins = map[chain.ID]coin{
-	chain.EthMainnet: {"ETH", 18}, chain.BaseMainnet: {"ETH", 18}, chain.ArbitrumOne: {"ETH", 18},
-	chain.OptimismMainnet: {"ETH", 18}, chain.PolygonPoS: {"POL", 18}, chain.SolanaMainnet: {"SOL", 9},
-}
-
 // Ledger reads balances and transfers of addresses.
 type Ledger struct {
 	chains dataCaller
+	known  *chain.Set
 	facts  *tokenCache
 	now    func() time.Time
 }
 
-// NewLedger returns a Ledger that reads from chains.
-func NewLedger(chains dataCaller, now func() time.Time) *Ledger {
-	return &Ledger{chains, newTokenCache(chains, now), now}
+// NewLedger returns a Ledger for the known chains that reads from chains.
+func NewLedger(chains dataCaller, known *chain.Set, now func() time.Time) *Ledger {
+	return &Ledger{chains, known, newTokenCache(chains, now), now}
 }
 
 const (
@@ -80,6 +71,10 @@ var errNoIndex = errors.New("an upstream that has an index is known, and cannot 
 // index, Tokens is nil and the note says so. If one has but is not usable now, the error is
 // fault.NoUpstream.
 func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Balances, error) {
+	on, ok := l.known.Lookup(string(id))
+	if !ok {
+		return Balances{}, fmt.Errorf("%s is not a chain of this gateway", id)
+	}
 	answer := Balances{Chain: id, Address: address, CheckedAt: stamp(l.now())}
 	availability := l.chains.Availability(id, chain.Data)
 	if availability == upstream.Away {
@@ -93,10 +88,9 @@ func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Bal
 	group.Go(func() error {
 		amount, err := native(asking, id, address)
 		if err == nil {
-			c := coins[id]
+			symbol, decimals := on.Coin()
 			answer.Native = NativeBalance{
-				Symbol: c.symbol, Decimals: c.decimals, Balance: amount.String(),
-				Formatted: decimal(amount, c.decimals),
+				Symbol: symbol, Decimals: decimals, Balance: amount.String(), Formatted: decimal(amount, decimals),
 			}
 		}
 		return err

@@ -56,11 +56,14 @@ type GasHistory struct {
 // GasOracle recommends fees.
 type GasOracle struct {
 	chains caller
+	known  *chain.Set
 	now    func() time.Time
 }
 
-// NewGasOracle returns a GasOracle that reads from chains.
-func NewGasOracle(chains caller, now func() time.Time) *GasOracle { return &GasOracle{chains, now} }
+// NewGasOracle returns a GasOracle for the known chains that reads from chains.
+func NewGasOracle(chains caller, known *chain.Set, now func() time.Time) *GasOracle {
+	return &GasOracle{chains, known, now}
+}
 
 // feeMarket is how a chain's fees differ from others.
 type feeMarket struct {
@@ -71,13 +74,13 @@ type feeMarket struct {
 	noTips bool
 	// l1DataFee returns what a plain transfer pays for its data on Ethereum; nil if there is no
 	// such fee.
-	l1DataFee func(context.Context, caller, chain.ID) (*L1DataFee, error)
+	l1DataFee func(context.Context, caller, *chain.Chain) (*L1DataFee, error)
 }
 
 const milliGwei = 1_000_000 // wei
 
-// feeMarkets are the chains with EIP-1559. Sources of the minimum tips: go-ethereum's miner ignores
-// less than 0.001 gwei (miner.DefaultConfig); op-geth suggests no less either
+// feeMarkets are the built-in chains with EIP-1559. Sources of the minimum tips: the miner of
+// go-ethereum ignores less than 0.001 gwei (miner.DefaultConfig); op-geth suggests no less either
 // (gpo.minsuggestedpriorityfee); Bor and Erigon refuse less than 25 gwei on Polygon (PIP-35).
 var feeMarkets = map[chain.ID]feeMarket{
 	chain.EthMainnet:      {minTip: milliGwei},
@@ -87,11 +90,31 @@ var feeMarkets = map[chain.ID]feeMarket{
 	chain.PolygonPoS:      {minTip: 25_000 * milliGwei},
 }
 
+// marketOf returns the fee market of a chain. An added EVM chain has go-ethereum's lowest tip, and
+// the L1 fee that its definition names.
+func marketOf(on *chain.Chain) (market feeMarket, ok bool) {
+	if on == nil || on.Family != chain.EVM {
+		return feeMarket{}, false
+	}
+	if market, ok = feeMarkets[on.ID]; ok {
+		return market, true
+	}
+	switch on.L1Fee {
+	case chain.OPStackL1Fee:
+		return feeMarket{minTip: milliGwei, l1DataFee: opStackDataFee}, true
+	case chain.ArbitrumL1Fee:
+		return feeMarket{noTips: true, l1DataFee: arbitrumDataFee}, true
+	default:
+		return feeMarket{minTip: milliGwei}, true
+	}
+}
+
 // Recommend returns the fees for one of the EVM chains. A chain without EIP-1559 is an error, as
 // are upstreams with implausible answers (fault.UpstreamFailed).
 func (g *GasOracle) Recommend(ctx context.Context, id chain.ID) (Gas, error) {
-	market, ok := feeMarkets[id]
-	if !ok {
+	on, known := g.known.Lookup(string(id))
+	market, ok := marketOf(on)
+	if !known || !ok {
 		return Gas{}, fmt.Errorf("%s has no fee market of EIP-1559", id)
 	}
 	var history feeHistory
@@ -103,7 +126,7 @@ func (g *GasOracle) Recommend(ctx context.Context, id chain.ID) (Gas, error) {
 	})
 	if market.l1DataFee != nil {
 		group.Go(func() (err error) {
-			dataFee, err = market.l1DataFee(asking, g.chains, id)
+			dataFee, err = market.l1DataFee(asking, g.chains, on)
 			return err
 		})
 	}

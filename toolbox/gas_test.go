@@ -129,7 +129,7 @@ func TestGas_IsRecommendedFromTheBlocksThatCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeChain{t: t, answers: map[string]reply{"eth_feeHistory": {tc.history}}}
-			g, err := NewGasOracle(f, atNoon).Recommend(t.Context(), tc.on)
+			g, err := NewGasOracle(f, nil, atNoon).Recommend(t.Context(), tc.on)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestGas_AsksForTwentyBlocksAndThreePercentilesAndNamesThem(t *testing.T) {
 			"eth_feeHistory": {history(0x7b, []int64{7, 7, 1_500_000_000}, "0.5,0.5", row(1, 2, 3), row(1, 2, 3))},
 		},
 	}
-	g, err := NewGasOracle(f, atNoon).Recommend(t.Context(), chain.EthMainnet)
+	g, err := NewGasOracle(f, nil, atNoon).Recommend(t.Context(), chain.EthMainnet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,11 +218,11 @@ func TestGas_InvalidHistoryIsAFailureOfTheService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeChain{t: t, answers: map[string]reply{"eth_feeHistory": {tc.answer}}}
-			_, err := NewGasOracle(f, atNoon).Recommend(t.Context(), chain.EthMainnet)
+			_, err := NewGasOracle(f, nil, atNoon).Recommend(t.Context(), chain.EthMainnet)
 			wantFault(t, err, tc.want)
 		})
 	}
-	if _, err := NewGasOracle(&fakeChain{t: t}, atNoon).Recommend(t.Context(), chain.SolanaMainnet); err == nil {
+	if _, err := NewGasOracle(&fakeChain{t: t}, nil, atNoon).Recommend(t.Context(), chain.SolanaMainnet); err == nil {
 		t.Error("Solana has a fee market")
 	}
 }
@@ -233,7 +233,7 @@ func TestGas_OPStackChainsAddTheDataFeeOfAPlainTransfer(t *testing.T) {
 		f := &fakeChain{t: t, answers: map[string]reply{
 			"eth_feeHistory": {history(1, []int64{7, 7}, "0.5", row(1, 2, 3))}, oracleCall: {wordsHex(12_345_678_901)},
 		}}
-		g, err := NewGasOracle(f, atNoon).Recommend(t.Context(), id)
+		g, err := NewGasOracle(f, nil, atNoon).Recommend(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +269,7 @@ func TestGas_ArbitrumTakesNoTipsAndItsDataIsPaidInGas(t *testing.T) {
 		"eth_feeHistory": {history(1, []int64{7, 20_000_000}, "0.5", row(1, 2, 3))},
 		nodeCall:         {wordsHex(25_000, 4_000, 20_000_001, 31_000_000_000)},
 	}}
-	g, err := NewGasOracle(f, atNoon).Recommend(t.Context(), chain.ArbitrumOne)
+	g, err := NewGasOracle(f, nil, atNoon).Recommend(t.Context(), chain.ArbitrumOne)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestGas_DataFeeIsCompleteOrAbsent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeChain{t: t, answers: map[string]reply{"eth_feeHistory": {fees}, tc.call: {tc.answer}}}
-			g, err := NewGasOracle(f, atNoon).Recommend(t.Context(), tc.on)
+			g, err := NewGasOracle(f, nil, atNoon).Recommend(t.Context(), tc.on)
 			if tc.want != 0 {
 				wantFault(t, err, tc.want)
 				return
@@ -360,7 +360,7 @@ func TestGas_AsksConcurrently(t *testing.T) {
 	f := &fakeChain{t: t, answers: map[string]reply{
 		"eth_feeHistory": {history(1, []int64{7, 7}, "0.5", row(1, 2, 3))}, oracleCall: {wordsHex(1)},
 	}}
-	if _, err := NewGasOracle(&bothAtOnce{f, make(chan struct{}), make(chan struct{})}, atNoon).Recommend(ctx,
+	if _, err := NewGasOracle(&bothAtOnce{f, make(chan struct{}), make(chan struct{})}, nil, atNoon).Recommend(ctx,
 		chain.BaseMainnet); err != nil {
 		t.Error(err)
 	}

@@ -30,7 +30,7 @@ const (
 )
 
 // ledgerOf returns a ledger on a scripted chain.
-func ledgerOf(chains dataCaller) *Ledger { return NewLedger(chains, dataNow) }
+func ledgerOf(chains dataCaller) *Ledger { return NewLedger(chains, nil, dataNow) }
 
 // scripted is a transfer with an arbitrary rank within its block.
 type scripted struct {

@@ -46,17 +46,18 @@ func selector(signature string) []byte { return crypto.Keccak256([]byte(signatur
 
 // opStackDataFee asks the oracle what a transfer pays. It returns nil without an error if the
 // network has no such contract.
-func opStackDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFee, error) {
-	transfer, err := plainTransfer(id)
+func opStackDataFee(ctx context.Context, chains caller, on *chain.Chain) (*L1DataFee, error) {
+	transfer, err := plainTransfer(on)
 	if err != nil {
 		return nil, err
 	}
-	result, err := ethCall(ctx, chains, id, gasPriceOracle, slices.Concat(getL1Fee, word(32), bytesArgument(transfer)))
+	result, err := ethCall(ctx, chains, on.ID, gasPriceOracle,
+		slices.Concat(getL1Fee, word(32), bytesArgument(transfer)))
 	switch {
 	case err != nil || len(result) == 0:
 		return nil, err
 	case len(result) != 32:
-		return nil, unusable(id, "getL1Fee", errAnswerLength)
+		return nil, unusable(on.ID, "getL1Fee", errAnswerLength)
 	}
 	fee := new(big.Int).SetBytes(result)
 	return &L1DataFee{
@@ -67,14 +68,14 @@ func opStackDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFee
 
 // arbitrumDataFee asks the node how much of a transfer's gas pays for its data. It returns nil
 // without an error if the network does not know.
-func arbitrumDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFee, error) {
+func arbitrumDataFee(ctx context.Context, chains caller, on *chain.Chain) (*L1DataFee, error) {
 	input := slices.Concat(gasComponents, common.LeftPadBytes(transferTo[:], 32), word(0), word(96), bytesArgument(nil))
-	result, err := ethCall(ctx, chains, id, nodeInterface, input)
+	result, err := ethCall(ctx, chains, on.ID, nodeInterface, input)
 	switch {
 	case err != nil || len(result) == 0:
 		return nil, err
 	case len(result) != 4*32 || !isUint64(result[32:64]):
-		return nil, unusable(id, "gasEstimateComponents", errAnswerLength)
+		return nil, unusable(on.ID, "gasEstimateComponents", errAnswerLength)
 	}
 	gas, l2BaseFee := new(big.Int).SetBytes(result[32:64]), new(big.Int).SetBytes(result[64:96])
 	fee, units := new(big.Int).Mul(gas, l2BaseFee), gas.Uint64()
@@ -87,11 +88,7 @@ func arbitrumDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFe
 
 // plainTransfer returns an EIP-1559 transaction that moves coins, as it is encoded for signing. Its
 // amounts have typical sizes, because its cost depends on its length and its zero bytes.
-func plainTransfer(id chain.ID) ([]byte, error) {
-	on, ok := chain.Lookup(string(id))
-	if !ok {
-		return nil, errors.New("no such chain: " + string(id))
-	}
+func plainTransfer(on *chain.Chain) ([]byte, error) {
 	fields, err := rlp.EncodeToBytes(struct {
 		ChainID, Nonce, Tip, Cap, Gas uint64
 		To                            common.Address

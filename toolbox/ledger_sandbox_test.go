@@ -62,7 +62,7 @@ func openRealm(t *testing.T, id chain.ID, o sandbox.Options) *realm {
 	client, err := rpc.DialContext(t.Context(), s.Upstreams()[1].URL)
 	must(t, err)
 	t.Cleanup(client.Close)
-	r := &realm{s, t, id, pool, toolbox.NewLedger(node.New(pool, chain.Links{}), time.Now), client}
+	r := &realm{s, t, id, pool, toolbox.NewLedger(node.New(pool, chain.Links{}), nil, time.Now), client}
 	testkit.Eventually(t, patience, func() bool { // a probe may time out on a busy machine
 		r.probe()
 		on, _ := pool.Chain(id)

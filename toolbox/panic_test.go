@@ -36,7 +36,7 @@ func TestPanic_OfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 	const somebody = "0x00000000000000000000000000000000c0ffee01"
 	for name, run := range map[string]func() error{
 		"gas": func() error {
-			_, err := NewGasOracle(breaking{}, now).Recommend(ctx, chain.BaseMainnet)
+			_, err := NewGasOracle(breaking{}, nil, now).Recommend(ctx, chain.BaseMainnet)
 			return err
 		},
 		"prices": func() error {
@@ -48,15 +48,16 @@ func TestPanic_OfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 			return err
 		},
 		"balances": func() error {
-			_, err := NewLedger(breaking{}, now).Balances(ctx, chain.EthMainnet, somebody)
+			_, err := NewLedger(breaking{}, nil, now).Balances(ctx, chain.EthMainnet, somebody)
 			return err
 		},
 		"balances of Solana": func() error {
-			_, err := NewLedger(breaking{}, now).Balances(ctx, chain.SolanaMainnet, "11111111111111111111111111111111")
+			_, err := NewLedger(breaking{}, nil, now).Balances(ctx, chain.SolanaMainnet,
+				"11111111111111111111111111111111")
 			return err
 		},
 		"history": func() error {
-			_, err := NewLedger(breaking{}, now).History(ctx, HistoryPage{
+			_, err := NewLedger(breaking{}, nil, now).History(ctx, HistoryPage{
 				Chain: chain.EthMainnet, Address: somebody, Limit: 1,
 			})
 			return err

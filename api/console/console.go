@@ -34,7 +34,7 @@ func New(o site.Options) (*site.Site, error) {
 
 // register registers the pages of all sections.
 func register(s *site.Site) error {
-	tools, err := toolbox.New(s.Calls.Tools)
+	tools, err := toolbox.New(s.Known, s.Calls.Tools)
 	if err != nil {
 		return err
 	}

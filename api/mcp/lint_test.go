@@ -94,7 +94,7 @@ type input struct {
 func inputOf(t *testing.T, tool *tool) (s input) {
 	t.Helper()
 	c := service.New(service.Options{PublicURL: "https://gateway.example"})
-	if err := json.Unmarshal(tool.inputSchema(c.Schemas()), &s); err != nil {
+	if err := json.Unmarshal(tool.inputSchema(c.Schemas(), nil), &s); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -76,7 +76,7 @@ func New(o Options) *Door {
 		d.tools[t.name] = t
 	}
 	d.at = routesOf(tools)
-	list, listed := listOf(o.Capabilities.Schemas(), tools)
+	list, listed := listOf(o.Capabilities.Schemas(), o.Pool.Known(), tools)
 	d.list, d.listed = newDeflated(list), listed
 	d.handshake = newHandshake(o.PublicURL)
 	return d

@@ -92,7 +92,7 @@ func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Reque
 	}
 	var known bool
 	if e.Chain, known = d.Pool.Chain(chain.ID(on)); !known {
-		return req, operation.UnknownChain(on, d.Links)
+		return req, operation.UnknownChain(d.Pool.Known(), on, d.Links)
 	}
 	if e.Tier, known = plan.ParseTier(tier); !known {
 		return req, wrongField("tier", "takes cheap, balanced or fast")

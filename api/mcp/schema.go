@@ -10,6 +10,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service/operation"
 )
 
 // Tool describes a tool for documents.
@@ -21,7 +24,7 @@ type Tool struct {
 }
 
 // listOf returns the result of tools/list, and the descriptions of the tools for documents.
-func listOf(known huma.Registry, tools []*tool) ([]byte, []Tool) {
+func listOf(known huma.Registry, chains *chain.Set, tools []*tool) ([]byte, []Tool) {
 	var result struct { // sdk.ListToolsResult without the additions of later protocol versions
 		Tools []*sdk.Tool `json:"tools"`
 	}
@@ -31,7 +34,7 @@ func listOf(known huma.Registry, tools []*tool) ([]byte, []Tool) {
 		d, o := t.hints&destructive != 0, t.hints&openWorld != 0
 		result.Tools = append(result.Tools, &sdk.Tool{
 			Name: t.name, Title: t.title, Description: t.about.String() + t.strangersLine(),
-			InputSchema: t.inputSchema(known), OutputSchema: t.outputSchema(known),
+			InputSchema: t.inputSchema(known, chains), OutputSchema: t.outputSchema(known),
 			Annotations: &sdk.ToolAnnotations{
 				Title: t.title, ReadOnlyHint: t.hints&readOnly != 0, IdempotentHint: t.hints&idempotent != 0,
 				DestructiveHint: &d, OpenWorldHint: &o,
@@ -48,10 +51,12 @@ func listOf(known huma.Registry, tools []*tool) ([]byte, []Tool) {
 
 // inputSchema returns the schema of the parameters: that of the tool's own input, or that of its
 // only way with the tool's names.
-func (t *tool) inputSchema(known huma.Registry) json.RawMessage {
+func (t *tool) inputSchema(known huma.Registry, chains *chain.Set) json.RawMessage {
 	if t.input != nil {
 		own := huma.NewMapRegistry(refs, huma.DefaultSchemaNamer)
-		return standalone(own, own.Schema(reflect.TypeOf(t.input), false, ""))
+		s := own.Schema(reflect.TypeOf(t.input), false, "")
+		operation.ListChains(s, chains, false)
+		return standalone(own, s)
 	}
 	s := *t.ways[0].of.Input()
 	s.Properties = maps.Clone(s.Properties)

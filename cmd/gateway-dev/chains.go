@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/devstack"
 	"github.com/chainaccess/gateway/internal/sandbox"
@@ -19,7 +18,7 @@ func fileProviders(path string) (config.Upstreams, error) {
 	if path == "" {
 		return config.Upstreams{Chains: map[string]config.ChainUpstreams{}}, nil
 	}
-	u, err := config.LoadUpstreams(path, connect.ChainNames())
+	u, err := config.LoadUpstreams(path)
 	if err != nil {
 		return u, fmt.Errorf("--upstreams: %w", err)
 	}
@@ -32,7 +31,7 @@ func addSandbox(ctx context.Context, providers *config.Upstreams, data string,
 	log *slog.Logger,
 ) (*sandbox.Sandbox, error) {
 	var rest []chain.ID
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		if _, named := providers.Chains[string(c.ID)]; !named {
 			rest = append(rest, c.ID)
 		}

@@ -321,7 +321,7 @@ func (g *gateway) wantUsage(t *testing.T, within time.Duration) {
 	}
 	defer func() { _ = db.Close(context.Background()) }()
 	want := map[string]int64{"eth_mainnet eth_blockNumber": 1}
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		method := "eth_gasPrice"
 		if c.Family == chain.Solana {
 			method = "getBlockHeight"
@@ -413,7 +413,7 @@ func TestDev_OneCommandServesSixChainsAndKeepsDataOverAStop(t *testing.T) {
 		t.Errorf("the key is %q", first.key)
 	}
 	first.runCurl(t)
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		method := "eth_gasPrice"
 		if c.Family == chain.Solana {
 			method = "getBlockHeight"

@@ -68,7 +68,7 @@ func (o *payOptions) check() error {
 	if _, ok := plan.FindPerCallTier(plan.Tier(o.tier)); !ok {
 		return fmt.Errorf("--tier: there is no tier %q: choose cheap, balanced or fast", o.tier)
 	}
-	if _, ok := chain.Lookup(o.chain); !ok {
+	if _, ok := chain.BuiltIn().Lookup(o.chain); !ok {
 		return fmt.Errorf("--chain: there is no chain %q: %s has them all", o.chain, strings.Join(chainNames(), ", "))
 	}
 	if o.timeout < time.Second {
@@ -80,7 +80,7 @@ func (o *payOptions) check() error {
 
 func chainNames() []string {
 	var names []string
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		names = append(names, string(c.ID))
 	}
 	return names
@@ -146,7 +146,7 @@ func (s *stranger) pay(ctx context.Context) (err error) {
 
 // callMethod returns a method that every chain of the family supports.
 func callMethod(id string) string {
-	if c, ok := chain.Lookup(id); ok && c.Family == chain.Solana {
+	if c, ok := chain.BuiltIn().Lookup(id); ok && c.Family == chain.Solana {
 		return "getBlockHeight"
 	}
 	return "eth_gasPrice"

@@ -91,7 +91,8 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		cfg.X402PayTo = o.payTo
 	}
 	// The chains behind the names may have changed or restarted since the last run.
-	if err := errors.Join(operator.ForgetBoard(ctx, cfg), cache.Forget(ctx, cfg.CacheRedisURL)); err != nil {
+	err = errors.Join(operator.ForgetBoard(ctx, cfg, providers.Known), cache.Forget(ctx, cfg.CacheRedisURL))
+	if err != nil {
 		return err
 	}
 	mails, mailRoute, err := catchMail(ctx, &cfg, out)

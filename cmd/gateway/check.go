@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/internal/config"
 )
 
@@ -24,7 +23,7 @@ code is 0 when the file can be used and 1 otherwise. Notes point to settings tha
 }
 
 func checkFile(out io.Writer, path string) error {
-	report, err := config.CheckUpstreams(path, connect.ChainNames())
+	report, err := config.CheckUpstreams(path)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/cmd/internal/listen"
 	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
@@ -131,7 +130,7 @@ func setUp(role config.Role) (config.Config, config.Upstreams, *slog.Logger, err
 	if err != nil {
 		return cfg, config.Upstreams{}, nil, err
 	}
-	providers, err := config.LoadUpstreams(cfg.UpstreamsFile, connect.ChainNames())
+	providers, err := config.LoadUpstreams(cfg.UpstreamsFile)
 	if err != nil {
 		return cfg, providers, nil, fmt.Errorf("UPSTREAMS_FILE: %w", err)
 	}

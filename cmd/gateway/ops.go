@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/internal/config"
@@ -97,12 +96,11 @@ func uncordonCommand(on *string) *cobra.Command {
 		Short: "Take an upstream back into rotation",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			wire.LogRedis(quiet)
-			cfg, err := config.FromEnvironment(config.Ops)
+			cfg, providers, err := setUpOps()
 			if err != nil {
 				return err
 			}
-			ids, err := operator.Uncordon(cmd.Context(), cfg, args[0], *on)
+			ids, err := operator.Uncordon(cmd.Context(), cfg, providers, args[0], *on)
 			return tell(cmd.OutOrStdout(), "uncordoned", args[0], ids, err)
 		},
 	}
@@ -127,7 +125,7 @@ func setUpOps() (config.Config, config.Upstreams, error) {
 	if err != nil {
 		return cfg, config.Upstreams{}, err
 	}
-	providers, err := config.LoadUpstreams(cfg.UpstreamsFile, connect.ChainNames())
+	providers, err := config.LoadUpstreams(cfg.UpstreamsFile)
 	if err != nil {
 		return cfg, providers, fmt.Errorf("UPSTREAMS_FILE: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/internal/config"
 )
@@ -24,7 +23,7 @@ func reloadOnHangup(ctx context.Context, cfg config.Config, log *slog.Logger) wi
 			if ctx.Err() != nil {
 				continue
 			}
-			file, err := config.LoadUpstreams(cfg.UpstreamsFile, connect.ChainNames())
+			file, err := config.LoadUpstreams(cfg.UpstreamsFile)
 			if err != nil {
 				log.Error("upstreams not reloaded, the ones before stay in force: UPSTREAMS_FILE has mistakes",
 					"error", err)

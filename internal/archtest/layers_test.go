@@ -82,7 +82,9 @@ var layers = []rule{
 	{"internal/redisconn", nil},
 	{"metering/netlimit", nil},
 	{"relay/price", nil},
-	{"internal/config", []string{"identity/wallet", "internal/redisconn", "metering/netlimit", "relay/price"}},
+	{"internal/config", []string{
+		"identity/wallet", "internal/redisconn", "metering/netlimit", "relay/chain", "relay/price",
+	}},
 	{"internal/telemetry", []string{
 		"internal/fault", "relay/chain", "metering/plan", "metering/netlimit", "relay/price",
 	}},

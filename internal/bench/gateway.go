@@ -130,7 +130,7 @@ func (r *rig) writeUpstreams(nodes []*nodeProcess) (string, error) {
 // probe measures the nodes and publishes the results on the board once. The returned function
 // probes repeats that at the worker role's interval.
 func (r *rig) probe(ctx context.Context, file string) (stop context.CancelFunc, probes func(), err error) {
-	providers, err := config.LoadUpstreams(file, []string{string(chain.EthMainnet)})
+	providers, err := config.LoadUpstreams(file)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,18 +11,21 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // checker reads an upstreams file node by node, so that every mistake has a line and a column.
 type checker struct {
-	chains  []string
+	known   *chain.Set      // the built-in chains and those that the file defines
+	defined map[string]bool // chains with a definition, which may have mistakes
 	getenv  func(string) string
 	anchors map[string]ast.Node
 	report  UpstreamsReport
 }
 
-func checkUpstreams(raw []byte, chains []string, getenv func(string) string) UpstreamsReport {
-	c := &checker{chains: chains, getenv: getenv, anchors: make(map[string]ast.Node)}
+func checkUpstreams(raw []byte, getenv func(string) string) UpstreamsReport {
+	c := &checker{getenv: getenv, anchors: make(map[string]ast.Node), defined: make(map[string]bool)}
 	c.report.Upstreams.Chains = make(map[string]ChainUpstreams)
 	file, err := parse(raw)
 	switch {
@@ -35,6 +38,7 @@ func checkUpstreams(raw []byte, chains []string, getenv func(string) string) Ups
 	default:
 		c.file(file.Docs[0].Body)
 	}
+	c.report.Upstreams.Known = c.known
 	byPlace := func(a, b Mistake) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Place, b.Place))
 	}
@@ -47,7 +51,7 @@ func checkUpstreams(raw []byte, chains []string, getenv func(string) string) Ups
 }
 
 func (c *checker) noChain(n ast.Node) {
-	c.mistake(n, "", "it names no chain: add chains: with at least one of "+strings.Join(c.chains, ", "))
+	c.mistake(n, "", "it names no chain: add chains: with at least one of "+strings.Join(c.known.IDs(), ", "))
 }
 
 func (c *checker) file(n ast.Node) {
@@ -73,16 +77,18 @@ func (c *checker) file(n ast.Node) {
 	if ok && len(chains) == 0 {
 		c.noChain(listed.key)
 	}
+	c.definitions(chains)
 	named := make(map[string]bool)
 	for _, m := range chains {
 		named[m.name] = true
-		if !slices.Contains(c.chains, m.name) {
-			c.mistake(m.key, "chains."+shown(m.name), "unknown chain, use one of "+strings.Join(c.chains, ", "))
+		if _, known := c.known.Lookup(m.name); !known && !c.defined[m.name] {
+			c.mistake(m.key, "chains."+shown(m.name), "unknown chain, use one of "+strings.Join(c.known.IDs(), ", ")+
+				"; another chain needs define")
 			continue
 		}
 		c.chain(m)
 	}
-	absent := slices.DeleteFunc(slices.Clone(c.chains), func(name string) bool { return named[name] })
+	absent := slices.DeleteFunc(c.known.IDs(), func(name string) bool { return named[name] })
 	if len(absent) > 0 {
 		c.note(nil, "chains", "not named, so not served: "+strings.Join(absent, ", "))
 	}
@@ -104,14 +110,18 @@ func (c *checker) chain(m member) {
 	var made ChainUpstreams
 	var list member
 	if m.value != nil {
-		members, ok := c.members(m.value, place, []string{"chain_id", "upstreams"})
+		members, ok := c.members(m.value, place, []string{"define", "chain_id", "upstreams"})
 		if !ok {
 			return
 		}
 		for _, inner := range members {
-			if inner.name == "chain_id" {
+			switch inner.name {
+			case "chain_id":
 				c.scalar(reflect.ValueOf(&made.ChainID).Elem(), inner.value, place+".chain_id")
-			} else {
+				if c.defined[m.name] {
+					c.mistake(inner.key, place+".chain_id", "give it in define, as this chain is not built in")
+				}
+			case "upstreams":
 				list = inner
 			}
 		}

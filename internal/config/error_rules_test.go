@@ -18,7 +18,7 @@ func TestErrorRules_AreReadFromTheUpstreamsFile(t *testing.T) {
     methods: [eth_getLogs, "trace_*"]
     words: "at most * blocks"
   - {verdict: throttled, code: -32099, status: 5xx, family: evm, data: true}
-`+oneChain), chainNames(), os.Getenv)
+`+oneChain), os.Getenv)
 	if len(report.Mistakes) > 0 {
 		t.Fatal(report.Mistakes)
 	}
@@ -53,7 +53,7 @@ func TestErrorRules_ExplainMistakes(t *testing.T) {
 			maxErrorRules): "errors: give at most 200 rules",
 	} {
 		t.Run(rule, func(t *testing.T) {
-			report := checkUpstreams([]byte("errors:\n  - "+rule+oneChain), chainNames(), os.Getenv)
+			report := checkUpstreams([]byte("errors:\n  - "+rule+oneChain), os.Getenv)
 			if !slices.ContainsFunc(report.Mistakes,
 				func(m Mistake) bool { return strings.Contains(m.String(), want) }) {
 				t.Errorf("%.60s: %v, want %q", rule, report.Mistakes, want)

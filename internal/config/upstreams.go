@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/price"
 )
 
 // Upstreams is the upstreams file: the providers of each chain.
 type Upstreams struct {
+	// Known is every chain that the file may name; nil stands for the built-in ones.
+	Known  *chain.Set
 	Chains map[string]ChainUpstreams
 	// Errors are the operator's own rules for errors, which come before the built-in ones.
 	Errors []ErrorRule
@@ -71,10 +74,10 @@ var (
 	headerName   = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 )
 
-// LoadUpstreams reads and validates the upstreams file. chains are the allowed names. The error
-// lists every mistake with its position, and never an address or a header's value.
-func LoadUpstreams(path string, chains []string) (Upstreams, error) {
-	report, err := CheckUpstreams(path, chains)
+// LoadUpstreams reads and validates the upstreams file. The error lists every mistake with its
+// position, and never an address or a header's value.
+func LoadUpstreams(path string) (Upstreams, error) {
+	report, err := CheckUpstreams(path)
 	if err != nil {
 		return Upstreams{}, err
 	}
@@ -97,12 +100,12 @@ type UpstreamsReport struct {
 
 // CheckUpstreams is like LoadUpstreams, but returns mistakes in the report; the error is only for a
 // file that cannot be read.
-func CheckUpstreams(path string, chains []string) (UpstreamsReport, error) {
+func CheckUpstreams(path string) (UpstreamsReport, error) {
 	raw, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
 		return UpstreamsReport{}, fmt.Errorf("the upstreams file cannot be read; check its path: %w", err)
 	}
-	return checkUpstreams(raw, chains, os.Getenv), nil
+	return checkUpstreams(raw, os.Getenv), nil
 }
 
 // complete expands variables, fills in defaults and validates.

@@ -14,14 +14,6 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func chainNames() []string {
-	var names []string
-	for _, c := range chain.All() {
-		names = append(names, string(c.ID))
-	}
-	return names
-}
-
 // read checks a file with SECRET and EMPTY set in its environment.
 func read(text string) (Upstreams, error) {
 	report := check(text)
@@ -33,7 +25,7 @@ func read(text string) (Upstreams, error) {
 }
 
 func check(text string) UpstreamsReport {
-	return checkUpstreams([]byte(text), chainNames(), func(name string) string {
+	return checkUpstreams([]byte(text), func(name string) string {
 		return map[string]string{"SECRET": "canary-42"}[name]
 	})
 }
@@ -213,7 +205,7 @@ func TestUpstreams_AreAtMost32PerChain(t *testing.T) {
 func TestUpstreams_UnreadableFileSaysWhatToCheck(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{filepath.Join(t.TempDir(), "absent.yaml"), t.TempDir()} {
-		_, err := LoadUpstreams(path, chainNames())
+		_, err := LoadUpstreams(path)
 		in := expect.In(t, "%s", path)
 		require.Error(in, err)
 		expect.Contains(in, err.Error(), "check its path")
@@ -228,7 +220,7 @@ func TestUpstreams_MistakeIsReportedWithItsPath(t *testing.T) {
 	if err := os.WriteFile(path, []byte("chains: {}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadUpstreams(path, chainNames()); err == nil ||
+	if _, err := LoadUpstreams(path); err == nil ||
 		!strings.Contains(err.Error(), path+": line 1, column 1: it names no chain") {
 		t.Errorf("got %v", err)
 	}
@@ -236,11 +228,11 @@ func TestUpstreams_MistakeIsReportedWithItsPath(t *testing.T) {
 
 func TestUpstreams_ExampleNamesTwoOrMoreForEveryChain(t *testing.T) {
 	t.Parallel()
-	file, err := LoadUpstreams(filepath.Join("..", "..", "upstreams.example.yaml"), chainNames())
+	file, err := LoadUpstreams(filepath.Join("..", "..", "upstreams.example.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range chainNames() {
+	for _, name := range chain.BuiltIn().IDs() {
 		listed := file.Chains[name].Upstreams
 		if len(listed) < 2 {
 			t.Errorf("%s has %d upstreams, want at least two", name, len(listed))
@@ -259,14 +251,15 @@ func TestUpstreams_ExampleNamesTwoOrMoreForEveryChain(t *testing.T) {
 func TestUpstreams_CommentedExampleWithACredentialIsValid(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	for line := range strings.Lines(readRoot(t, "upstreams.example.yaml")) {
+	example, _, _ := strings.Cut(readRoot(t, "upstreams.example.yaml"), moreChains)
+	for line := range strings.Lines(example) {
 		// Without its "#", such a line is indented like the entries above it.
 		if rest, ok := strings.CutPrefix(line, "#"); ok && strings.HasPrefix(rest, "      ") {
 			line = rest
 		}
 		b.WriteString(line)
 	}
-	report := checkUpstreams([]byte(b.String()), chainNames(), func(name string) string { return "canary-" + name })
+	report := checkUpstreams([]byte(b.String()), func(name string) string { return "canary-" + name })
 	if len(report.Mistakes) > 0 {
 		t.Fatal(report.Mistakes)
 	}

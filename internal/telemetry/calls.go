@@ -147,7 +147,7 @@ type callVectors struct {
 	duration                                    *prometheus.HistogramVec
 }
 
-func newCalls(registry prometheus.Registerer) *Calls {
+func newCalls(registry prometheus.Registerer, chains *chain.Set) *Calls {
 	v := callVectors{
 		requests: counters("gateway_requests_total", "Calls by chain, class and outcome; each item of a batch is one. "+
 			"Class write is submissions.", "chain", "class", "outcome"),
@@ -179,7 +179,7 @@ func newCalls(registry prometheus.Registerer) *Calls {
 		}
 		c.refusals[e.Reason] = refusals.WithLabelValues(e.Name, strconv.Itoa(e.Code))
 	}
-	for _, known := range chain.All() {
+	for _, known := range chains.All() {
 		c.byChain[known.ID] = sync.OnceValue(func() *chainCalls { return v.of(string(known.ID)) })
 	}
 	return c

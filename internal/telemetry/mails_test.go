@@ -9,7 +9,7 @@ import (
 
 func TestMails_AreCountedByKnownKinds(t *testing.T) {
 	t.Parallel()
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	mails := m.WatchMails([]string{"sign_in", "welcome"}, []string{"sent", "given_up"})
 	mails.Ended("sign_in", "sent")
 	mails.Ended("sign_in", "sent")

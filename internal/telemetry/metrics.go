@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // Metrics are the metrics of a process, with their own registry. Their labels are few and bounded:
@@ -24,8 +26,9 @@ type Metrics struct {
 	UsageFlushErrors   prometheus.Counter
 }
 
-// NewMetrics returns the metrics that both roles export.
-func NewMetrics() *Metrics {
+// NewMetrics returns the metrics that both roles export. The chains are the values of the label
+// chain; nil stands for the built-in ones.
+func NewMetrics(chains *chain.Set) *Metrics {
 	m := &Metrics{
 		Registry:           prometheus.NewRegistry(),
 		CallRecordsWritten: counter("gateway_call_records_written_total", "Call records written to PostgreSQL."),
@@ -41,7 +44,7 @@ func NewMetrics() *Metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
 	)
-	m.Calls = newCalls(m.Registry)
+	m.Calls = newCalls(m.Registry, chains)
 	m.Operations = newOperations(m.Registry)
 	m.Upstreams = newUpstreams(m.Registry)
 	m.Pipelines = newPipelines(m.Registry, time.Now)

@@ -17,7 +17,7 @@ import (
 // busy returns metrics in which every family has a series.
 func busy(t testing.TB) *telemetry.Metrics {
 	t.Helper()
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	m.Calls.Expect(chain.EthMainnet)
 	m.Upstreams.Upstream("eth_mainnet", "provider-a", []string{"answer", "unreachable"})
 	m.Upstreams.Watch(func() []telemetry.ChainState {
@@ -80,7 +80,7 @@ func value(t *testing.T, exposition, series string) string {
 
 func TestMetrics_CallsAreCountedByChainClassAndOutcome(t *testing.T) {
 	t.Parallel()
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	m.Calls.Done(chain.EthMainnet, &telemetry.Call{
 		Class: telemetry.Heavy, Outcome: telemetry.OK, Tier: plan.Cheap, Units: 1000, Asked: true, Streamed: true,
 		Gate: 2 * time.Millisecond, Route: time.Millisecond, Upstream: 20 * time.Millisecond,
@@ -211,7 +211,7 @@ func TestMetrics_CacheIsReadAtEachScrape(t *testing.T) {
 
 func TestMetrics_RoundTripsToTheMeterAreMeasured(t *testing.T) {
 	t.Parallel()
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	m.Pipelines.End(m.Pipelines.Begin(), 5, true)
 	got := scrape(t, m)
 	for series, want := range map[string]string{
@@ -247,7 +247,7 @@ func TestMetrics_NilCountsNothing(t *testing.T) {
 
 // TestMetrics_CountingAllocatesNothing covers what every call counts.
 func TestMetrics_CountingAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	step := recordStep(m)
 	step()
 	if n := testing.AllocsPerRun(1000, step); n != 0 {
@@ -270,7 +270,7 @@ func recordStep(m *telemetry.Metrics) func() {
 
 func BenchmarkCounting(b *testing.B) {
 	b.ReportAllocs()
-	step := recordStep(telemetry.NewMetrics())
+	step := recordStep(telemetry.NewMetrics(nil))
 	for b.Loop() {
 		step()
 	}

@@ -81,7 +81,7 @@ func scrape(t *testing.T, m *telemetry.Metrics) string {
 
 func TestMetrics_CountersAreExposedFromZero(t *testing.T) {
 	t.Parallel()
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	names := map[string]func(){
 		"gateway_call_records_written_total":  m.CallRecordsWritten.Inc,
 		"gateway_call_records_dropped_total":  m.CallRecordsDropped.Inc,
@@ -113,7 +113,7 @@ func TestMetrics_CountersAreExposedFromZero(t *testing.T) {
 // Each process has its own registry, so that two roles in one process count separately.
 func TestMetrics_TwoSetsCountApart(t *testing.T) {
 	t.Parallel()
-	one, other := telemetry.NewMetrics(), telemetry.NewMetrics()
+	one, other := telemetry.NewMetrics(nil), telemetry.NewMetrics(nil)
 	one.UsageFlushed.Add(3)
 	if got := scrape(t, other); !strings.Contains(got, "\ngateway_usage_buckets_flushed_total 0\n") {
 		t.Error("a count of one shows in the other")

@@ -58,6 +58,7 @@ type Options struct {
 	Record    Record
 	Board     Board
 	Chains    func() []chain.ID // the served chains; called on every pass
+	Known     *chain.Set        // every chain that the gateway knows
 	Mails     Sealer
 	PublicURL string // without a trailing slash
 	Now       func() time.Time

@@ -48,7 +48,7 @@ func (s *Watcher) observe(ctx context.Context) error {
 		if !posted.Known {
 			continue
 		}
-		state, why := posted.State(slots[id])
+		state, why := posted.State(s.Known, slots[id])
 		at := posted.Snapshot.MeasuredAt
 		report := &chaindb.ChainReport{
 			Chain: id, State: state, Why: why, MeasuredAt: at, Calls: callsOf(slots[id], s.Now()),
@@ -147,10 +147,7 @@ func (s *Watcher) incidentLetter(i *chaindb.Incident, r *chaindb.Reader) outbox.
 	if name == "" {
 		name = r.Email.Address()
 	}
-	title := i.Chain
-	if c, known := chain.Lookup(i.Chain); known {
-		title = c.Title
-	}
+	title := s.Known.Title(i.Chain)
 	l := outbox.Mail{
 		To: r.Email.Address(), Account: r.Account, Zone: r.Zone, Topic: account.TopicIncidents, User: r.User,
 		Reason: i.Reason(r.User.String()), Mail: notify.IncidentBegan{

@@ -29,7 +29,7 @@ func measured(t *testing.T, m *telemetry.Metrics) (trips uint64, commands, faile
 func TestRoundTrips_AreMeasuredWithTheirCommandsAndFailures(t *testing.T) {
 	t.Parallel()
 	b, server := setupRedis(t)
-	metrics := telemetry.NewMetrics()
+	metrics := telemetry.NewMetrics(nil)
 	b.meter.Measure(metrics.Pipelines)
 	c := b.client(t, limits(noWindow, unlimited, unlimited))
 	before, commandsBefore, _ := measured(t, metrics)

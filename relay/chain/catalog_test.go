@@ -84,7 +84,7 @@ func wantedCatalog(id chain.ID) map[string]want {
 
 func TestCatalog_HoldsExactlyTheSpecifiedMethods(t *testing.T) {
 	t.Parallel()
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		wanted := wantedCatalog(c.ID)
 		methods := c.Methods()
 		if !slices.IsSortedFunc(methods, func(a, b *chain.Method) int { return strings.Compare(a.Name, b.Name) }) {
@@ -120,7 +120,7 @@ func TestCatalog_MethodsNameWhatTheSupplierMustHave(t *testing.T) {
 		"txpool":                  chain.TxPool,
 		"getTokenAccountsByOwner": chain.Data, "getTokenAccountsByDelegate": chain.Data,
 	}
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		for _, m := range c.Methods() {
 			family, _, _ := strings.Cut(m.Name, "_")
 			want := needs[family]
@@ -158,13 +158,13 @@ func TestCatalog_ChainsCarryTheirIDs(t *testing.T) {
 		{"polygon_pos", 137, chain.EVM},
 		{"solana_mainnet", 0, chain.Solana},
 	}
-	all := chain.All()
+	all := chain.BuiltIn().All()
 	if len(all) != len(want) {
 		t.Fatalf("%d chains, want %d", len(all), len(want))
 	}
 	for i, w := range want {
 		t.Run(w.id, func(t *testing.T) {
-			c, ok := chain.Lookup(w.id)
+			c, ok := chain.BuiltIn().Lookup(w.id)
 			in := expect.In(t, "%s", w.id)
 			require.True(in, ok)
 			expect.Equal(in, c, all[i])
@@ -175,7 +175,7 @@ func TestCatalog_ChainsCarryTheirIDs(t *testing.T) {
 		})
 	}
 	for _, unknown := range []string{"", "ETH_MAINNET", "eth_mainnet ", "btc", "solana"} {
-		if _, ok := chain.Lookup(unknown); ok {
+		if _, ok := chain.BuiltIn().Lookup(unknown); ok {
 			t.Errorf("chain %q is found", unknown)
 		}
 	}
@@ -259,7 +259,7 @@ func TestWeigh_CommonCallsDoNotAllocate(t *testing.T) { //nolint:paralleltest //
 
 func lookup(t *testing.T, id string) *chain.Chain {
 	t.Helper()
-	c, ok := chain.Lookup(id)
+	c, ok := chain.BuiltIn().Lookup(id)
 	if !ok {
 		t.Fatalf("no chain %s", id)
 	}

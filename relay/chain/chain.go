@@ -1,9 +1,10 @@
-// Package chain describes the six chains: their names and ids, and the catalog of methods with
+// Package chain describes the chains: their names and ids, and the catalog of methods with
 // weight, parameter caps, cache rule, required capability, and whether a method reads or writes. It
 // knows nothing of upstreams or keys.
 package chain
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -39,8 +40,8 @@ func (f Family) String() string {
 	return "evm"
 }
 
-// Chain is one of the six chains. Chains are shared and never change; WithChainID returns a changed
-// copy.
+// Chain is a chain that the gateway knows. Chains are shared and never change; WithChainID returns
+// a changed copy.
 type Chain struct {
 	ID     ID
 	Title  string
@@ -50,38 +51,51 @@ type Chain struct {
 	// BlockTime is the usual time between two blocks (slots on Solana). It bounds how far a head
 	// can plausibly have moved.
 	BlockTime time.Duration
+	// L1Fee is how the chain charges for data that it writes to its parent chain.
+	L1Fee L1Fee
 
+	private    bool // WithChainID changed its id
+	finalDepth uint64
+	coin       string
+	genesis    string // of a Solana cluster, in base58
 	catalog    *catalog
 	chainIDHex []byte // result of eth_chainId, a JSON string
 	networkID  []byte // result of net_version, a JSON string
 }
 
-// chains in the order of docs/interface.md, 1.2.1.
-var chains = []*Chain{
-	newChain(EthMainnet, "Ethereum", EVM, 1, 12*time.Second),
-	newChain(BaseMainnet, "Base", EVM, 8453, 2*time.Second),
-	newChain(ArbitrumOne, "Arbitrum One", EVM, 42161, 250*time.Millisecond),
-	newChain(OptimismMainnet, "OP Mainnet", EVM, 10, 2*time.Second),
-	newChain(PolygonPoS, "Polygon PoS", EVM, 137, 2*time.Second),
-	newChain(SolanaMainnet, "Solana", Solana, 0, 400*time.Millisecond),
+func newChain(id ID, title string, family Family, chainID uint64, blockTime time.Duration) *Chain {
+	c := &Chain{ID: id, Title: title, Family: family, BlockTime: blockTime, catalog: newCatalog(id, methodsOf(family))}
+	c.setChainID(chainID)
+	switch id {
+	case BaseMainnet, OptimismMainnet:
+		c.L1Fee = OPStackL1Fee
+	case ArbitrumOne:
+		c.L1Fee = ArbitrumL1Fee
+	case PolygonPoS:
+		c.coin = "POL"
+	case SolanaMainnet:
+		c.genesis = solanaMainnetGenesis
+	}
+	return c
 }
 
-var chainByID = func() map[string]*Chain {
-	m := make(map[string]*Chain, len(chains))
-	for _, c := range chains {
-		m[string(c.ID)] = c
-	}
-	return m
-}()
+// solanaMainnetGenesis is the genesis hash of Solana's cluster mainnet-beta.
+const solanaMainnetGenesis = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 
-func newChain(id ID, title string, family Family, chainID uint64, blockTime time.Duration) *Chain {
-	table := evmMethods
-	if family == Solana {
-		table = solanaMethods
+// GenesisHash returns the genesis hash of a Solana cluster, in base58; empty on EVM chains.
+func (c *Chain) GenesisHash() string { return c.genesis }
+
+// Coin returns the symbol and the decimals of the chain's native coin.
+func (c *Chain) Coin() (symbol string, decimals int) {
+	if c.Family == Solana {
+		return cmp.Or(c.coin, "SOL"), 9
 	}
-	c := &Chain{ID: id, Title: title, Family: family, BlockTime: blockTime, catalog: newCatalog(id, table)}
-	c.setChainID(chainID)
-	return c
+	return cmp.Or(c.coin, "ETH"), 18
+}
+
+// Serves reports whether a method of the chain's catalog needs the capability.
+func (c *Chain) Serves(needed Capability) bool {
+	return slices.ContainsFunc(c.catalog.sorted, func(m *Method) bool { return m.Needs == needed })
 }
 
 func (c *Chain) setChainID(id uint64) {
@@ -90,24 +104,20 @@ func (c *Chain) setChainID(id uint64) {
 	c.networkID = strconv.AppendQuote(nil, strconv.FormatUint(id, 10))
 }
 
-// All returns the six chains in the order of docs/interface.md, 1.2.1.
-func All() []*Chain { return slices.Clone(chains) }
-
-// Lookup finds a chain by its id as written in a path. The id is exact and case-sensitive.
-func Lookup(id string) (*Chain, bool) {
-	c, ok := chainByID[id]
-	return c, ok
-}
-
 // WithChainID returns a copy of an EVM chain with another EIP-155 id, for operators of private and
 // test networks. Solana has none, so its copy keeps 0.
 func (c *Chain) WithChainID(id uint64) *Chain {
 	changed := *c
 	if c.Family == EVM {
+		changed.private = id != c.ChainID
 		changed.setChainID(id)
 	}
 	return &changed
 }
+
+// Private reports whether WithChainID gave the chain another id. Facts about the public chain of
+// this name, such as its block time, may then not hold.
+func (c *Chain) Private() bool { return c.private }
 
 // Method finds a served method by its exact, case-sensitive name, without allocating. The name is
 // the decoded string, not its JSON form. For a method that is not found, Refuse returns the error.
@@ -119,9 +129,10 @@ func (c *Chain) Method(name []byte) (*Method, bool) {
 // Methods returns the chain's served methods, sorted by name.
 func (c *Chain) Methods() []*Method { return slices.Clone(c.catalog.sorted) }
 
-// IsLocal reports whether the gateway itself answers a method, on any chain that has it.
+// IsLocal reports whether the gateway itself answers a method, on any chain that has it. Only
+// built-in methods are.
 func IsLocal(method string) bool {
-	for _, c := range chains {
+	for _, c := range builtIn.all {
 		if m, ok := c.catalog.byName[method]; ok && m.Cache == Local {
 			return true
 		}

@@ -1,11 +1,20 @@
 package chain
 
+import "cmp"
+
 // FinalDepth is how many blocks below the head a block must be before an answer about it is cached
 // under the Final rule (docs/interface.md, 1.8.4).
 const FinalDepth = 64
 
+// FinalDepth returns how many blocks below the head a block of this chain must be before an answer
+// about it is cached: the constant of this name, unless the chain's definition has its own.
+func (c *Chain) FinalDepth() uint64 { return cmp.Or(c.finalDepth, FinalDepth) }
+
 // Deep reports whether a block is at least FinalDepth below the head.
-func Deep(block, head uint64) bool { return head >= FinalDepth && block <= head-FinalDepth }
+func (c *Chain) Deep(block, head uint64) bool {
+	depth := c.FinalDepth()
+	return head >= depth && block <= head-depth
+}
 
 // Proof names the members of an answer that identify its block.
 type Proof struct {

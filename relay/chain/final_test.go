@@ -8,6 +8,7 @@ import (
 
 func TestDeep_BeginsSixtyFourBlocksBelowTheHead(t *testing.T) {
 	t.Parallel()
+	eth := builtIn.byID["eth_mainnet"]
 	for _, row := range []struct {
 		block, head uint64
 		want        bool
@@ -22,7 +23,7 @@ func TestDeep_BeginsSixtyFourBlocksBelowTheHead(t *testing.T) {
 		{math.MaxUint64, math.MaxUint64, false},
 	} {
 		t.Run(fmt.Sprint(row.block), func(t *testing.T) {
-			if Deep(row.block, row.head) != row.want {
+			if eth.Deep(row.block, row.head) != row.want {
 				t.Errorf("block %d, head %d: want %v", row.block, row.head, row.want)
 			}
 		})
@@ -32,7 +33,7 @@ func TestDeep_BeginsSixtyFourBlocksBelowTheHead(t *testing.T) {
 func TestFinal_OnlyTheOneWeekRuleHasProofs(t *testing.T) {
 	t.Parallel()
 	proofs := 0
-	for _, c := range All() {
+	for _, c := range builtIn.all {
 		for _, m := range c.Methods() {
 			if m.Proof != (Proof{}) {
 				proofs++

@@ -74,7 +74,7 @@ func FuzzLogRangeIsNeverExceeded(f *testing.F) {
 	} {
 		f.Add([]byte(seed), uint64(0x2710))
 	}
-	c, _ := chain.Lookup("eth_mainnet")
+	c, _ := chain.BuiltIn().Lookup("eth_mainnet")
 	m, _ := c.Method([]byte("eth_getLogs"))
 	f.Fuzz(func(t *testing.T, params []byte, head uint64) {
 		needs := m.NeedsHead(params)
@@ -116,7 +116,7 @@ func FuzzFeeHistoryIsNeverExceeded(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	c, _ := chain.Lookup("eth_mainnet")
+	c, _ := chain.BuiltIn().Lookup("eth_mainnet")
 	m, _ := c.Method([]byte("eth_feeHistory"))
 	f.Fuzz(func(t *testing.T, params []byte) {
 		_, refusal := m.Weigh(params, chain.Heads{})
@@ -172,7 +172,7 @@ func FuzzDeepStateReadWeighsTwo(f *testing.F) {
 	} {
 		f.Add([]byte(seed), uint64(0x2710))
 	}
-	c, _ := chain.Lookup("eth_mainnet")
+	c, _ := chain.BuiltIn().Lookup("eth_mainnet")
 	methods := stateReads
 	f.Fuzz(func(t *testing.T, block []byte, head uint64) {
 		if !json.Valid(block) {
@@ -231,7 +231,7 @@ func FuzzWeighNeverPanics(f *testing.F) {
 		f.Add([]byte(seed), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, params []byte, head uint64) {
-		for _, c := range chain.All() {
+		for _, c := range chain.BuiltIn().All() {
 			for _, m := range c.Methods() {
 				m.NeedsHead(params)
 				w, refusal := m.Weigh(params, chain.Heads{Latest: head})

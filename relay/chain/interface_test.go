@@ -16,7 +16,7 @@ import (
 func TestAll_HasTheChainsOfTheInterface(t *testing.T) {
 	t.Parallel()
 	var got []map[string]string
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		family := "EVM"
 		if c.Family == chain.Solana {
 			family = "Solana"
@@ -37,7 +37,7 @@ func TestMethods_WeighWhatTheInterfaceSays(t *testing.T) {
 			heavy = row["Call"]
 		}
 	}
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		for _, m := range c.Methods() {
 			family, _, _ := strings.Cut(m.Name, "_")
 			named := strings.Contains(heavy, family+"_*") || strings.Contains(heavy, m.Name)
@@ -74,7 +74,7 @@ func TestCaps_AreThoseOfTheInterface(t *testing.T) {
 func TestMethods_AreAvailableWhereTheInterfaceSays(t *testing.T) {
 	t.Parallel()
 	for _, row := range interfacedoc.Rows(t, "1.8.3") {
-		for _, c := range chain.All() {
+		for _, c := range chain.BuiltIn().All() {
 			m, served := c.Method([]byte(row["Method"]))
 			if want := c.Family == chain.EVM && row["Chains"] == "five EVM chains"; served != want {
 				t.Errorf("%s serves %s: %v, want %v", c.ID, row["Method"], served, want)
@@ -105,7 +105,7 @@ func TestMethods_AreCachedAsTheInterfaceSays(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		for _, m := range c.Methods() {
 			var want string
 			switch m.Cache {

@@ -10,7 +10,7 @@ import (
 
 func logsMethod(t *testing.T) *chain.Method {
 	t.Helper()
-	on, _ := chain.Lookup("eth_mainnet")
+	on, _ := chain.BuiltIn().Lookup("eth_mainnet")
 	m, ok := on.Method([]byte("eth_getLogs"))
 	if !ok {
 		t.Fatal("no eth_getLogs")
@@ -48,7 +48,7 @@ func TestLogSpan_ResolvesTheEndsOfARange(t *testing.T) {
 			t.Errorf("%s spans %+v", params, got)
 		}
 	}
-	on, _ := chain.Lookup("eth_mainnet")
+	on, _ := chain.BuiltIn().Lookup("eth_mainnet")
 	other, _ := on.Method([]byte("eth_call"))
 	if _, ok := other.LogSpan([]byte(`[{"fromBlock":"0x10"}]`), chain.Heads{Latest: 1000}); ok {
 		t.Error("eth_call spans blocks")

@@ -34,9 +34,9 @@ type logFilter struct {
 
 func (f *logFilter) needsHead() bool { return !f.byHash && f.from.absolute != f.to.absolute }
 
-// measureLogs enforces MaxLogBlocks on eth_getLogs. A range that ends before it begins is left to
-// the node.
-func measureLogs(params []byte, h *Heads) (Measured, *fault.Error) {
+// measureLogs enforces the cap on the range of eth_getLogs. A range that ends before it begins is
+// left to the node.
+func measureLogs(params []byte, h *Heads, most uint64) (Measured, *fault.Error) {
 	out := Measured{Weight: standardWeight}
 	filter, refusal := readLogFilter(params)
 	if refusal != nil || filter.byHash {
@@ -49,8 +49,8 @@ func measureLogs(params []byte, h *Heads) (Measured, *fault.Error) {
 	}
 	last := to - from // one less than the count of blocks, so that it cannot overflow
 	switch {
-	case last >= MaxLogBlocks:
-		return out, logRangeTooLarge(from, to)
+	case last >= most:
+		return out, logRangeTooLarge(from, to, most)
 	case last >= WideLogBlocks:
 		out.Weight = heavyWeight
 	}
@@ -93,13 +93,13 @@ func (b *bound) pin(pins *Pins, params, inside []byte, before lead, h *Heads) {
 	}
 }
 
-func logRangeTooLarge(from, to uint64) *fault.Error {
-	last := from + MaxLogBlocks - 1
+func logRangeTooLarge(from, to, most uint64) *fault.Error {
+	last := from + most - 1
 	return WithWorkingRange(fault.New(fault.RangeTooLarge,
 		"eth_getLogs answers for at most %d blocks per call; %d to %d are more. Paginate: ask for fromBlock %#x "+
 			"toBlock %#x (%s), then go on from %#x, up to %d blocks at a time, until %#x.",
-		MaxLogBlocks, from, to, from, last, WorkingRange(from, last), last+1, MaxLogBlocks, to).
-		With("from_block", from).With("to_block", to).With("max_blocks", MaxLogBlocks), from, last)
+		most, from, to, from, last, WorkingRange(from, last), last+1, most, to).
+		With("from_block", from).With("to_block", to).With("max_blocks", int(most)), from, last)
 }
 
 // The members of a filter that decide its range.

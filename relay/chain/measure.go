@@ -33,7 +33,7 @@ func (m *Method) measure(params []byte, h *Heads) (Measured, *fault.Error) {
 	out := Measured{Weight: Weight{Units: m.Weight, Class: m.Class}}
 	switch {
 	case m.rule == weighLogRange:
-		return measureLogs(params, h)
+		return measureLogs(params, h, m.maxLogBlocks())
 	case m.rule == weighFeeWindow:
 		w, refusal := weighFeeHistory(params)
 		if refusal != nil {

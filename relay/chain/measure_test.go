@@ -171,7 +171,7 @@ func FuzzMeasure_KeepsJSON(f *testing.F) {
 		if len(params) > 0 && !json.Valid(params) {
 			return
 		}
-		for _, c := range chain.All() {
+		for _, c := range chain.BuiltIn().All() {
 			for _, m := range c.Methods() {
 				measured, refusal := m.Measure(params, &stoodFor)
 				if refusal != nil || !measured.Pins.Any() {
@@ -186,7 +186,7 @@ func FuzzMeasure_KeepsJSON(f *testing.F) {
 }
 
 func BenchmarkMeasure(b *testing.B) {
-	c, _ := chain.Lookup("eth_mainnet")
+	c, _ := chain.BuiltIn().Lookup("eth_mainnet")
 	for method, params := range map[string]string{
 		"eth_chainId": `[]`, "eth_getTransactionReceipt": `["0x1234"]`,
 		"eth_getBlockByNumber": `["latest",false]`,
@@ -207,7 +207,7 @@ func BenchmarkMeasure(b *testing.B) {
 }
 
 func BenchmarkWeigh(b *testing.B) {
-	c, _ := chain.Lookup("eth_mainnet")
+	c, _ := chain.BuiltIn().Lookup("eth_mainnet")
 	m, _ := c.Method([]byte("eth_call"))
 	raw := []byte(`[{"to":"0x6b175474e89094c44da98b954eedeac495271d0f","data":"0x70a08231"},"latest"]`)
 	b.ReportAllocs()

@@ -98,9 +98,10 @@ type Method struct {
 	Only []ID
 
 	rule         weighRule
-	fills        bool // an omitted block is the latest on every node, so it may be filled in
-	ranged       bool // the first parameter is a filter with fromBlock and toBlock
-	contextParam int  // index of the options that take minContextSlot; -1 for none
+	fills        bool   // an omitted block is the latest on every node, so it may be filled in
+	ranged       bool   // the first parameter is a filter with fromBlock and toBlock
+	contextParam int    // index of the options that take minContextSlot; -1 for none
+	logBlocks    uint64 // replaces MaxLogBlocks; 0 keeps it
 }
 
 // NullMeaning is what a null result says.
@@ -129,6 +130,9 @@ func (m *Method) NeedsFor(class Class) Capability {
 	}
 	return m.Needs
 }
+
+// maxLogBlocks returns the most blocks that one eth_getLogs of the chain may span.
+func (m *Method) maxLogBlocks() uint64 { return cmp.Or(m.logBlocks, MaxLogBlocks) }
 
 // weighRule is how the parameters of a call decide its weight and whether a cap refuses it.
 type weighRule uint8

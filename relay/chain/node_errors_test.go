@@ -36,7 +36,7 @@ func TestNodeErrors_EveryCodeOfSolanaIsExplained(t *testing.T) {
 // refused.
 func TestTerms_SayWhatWeighGoesBy(t *testing.T) {
 	t.Parallel()
-	for _, c := range All() {
+	for _, c := range builtIn.all {
 		for _, m := range c.Methods() {
 			terms := m.Terms()
 			capped := m.rule == weighLogRange || m.rule == weighFeeWindow

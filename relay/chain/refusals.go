@@ -40,10 +40,10 @@ func (c *Chain) Refuse(name string, links Links) *fault.Error {
 		quoted, c.ID))
 }
 
-// elsewhere returns the paths of the chains that do serve the method.
+// elsewhere returns the paths of the built-in chains that do serve the method.
 func (c *Chain) elsewhere(name string) string {
 	var paths []string
-	for _, other := range chains {
+	for _, other := range builtIn.all {
 		if _, ok := other.catalog.byName[name]; ok && other.ID != c.ID {
 			paths = append(paths, "/rpc/"+string(other.ID))
 		}

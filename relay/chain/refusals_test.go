@@ -103,7 +103,7 @@ func TestRefusals_MisspeltMethodNamesTheServedOneInData(t *testing.T) {
 
 func TestRefusals_NoServedMethodIsAdvisedAgainst(t *testing.T) {
 	t.Parallel()
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		for _, m := range c.Methods() {
 			// A served method on its own chain never reaches Refuse; a rule that matches it is a
 			// mistake in a pattern.
@@ -116,7 +116,7 @@ func TestRefusals_NoServedMethodIsAdvisedAgainst(t *testing.T) {
 
 func TestRefusals_AdviceOnlyNamesServedMethods(t *testing.T) {
 	t.Parallel()
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		for _, name := range []string{
 			"eth_newFilter", "eth_sendTransaction", "eth_fillTransaction", "debug_getBadBlocks",
 			"eth_getHeaderByNumber", "eth_getRawTransactionByHash", "eth_pendingTransactions",
@@ -125,7 +125,7 @@ func TestRefusals_AdviceOnlyNamesServedMethods(t *testing.T) {
 			for _, word := range strings.FieldsFunc(c.Refuse(name, links).Message, func(r rune) bool {
 				return strings.ContainsRune(" .,;()\"", r)
 			}) {
-				if _, isChain := chain.Lookup(word); isChain || word == name ||
+				if _, isChain := chain.BuiltIn().Lookup(word); isChain || word == name ||
 					(!strings.HasPrefix(word, "eth_") && !strings.HasPrefix(word, "debug_") &&
 						!strings.HasPrefix(word, "get")) || word == "get" {
 					continue

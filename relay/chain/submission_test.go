@@ -95,7 +95,7 @@ func TestSubmissionID_IsTheHashOfEveryKindOfTransaction(t *testing.T) {
 	for name, sidecar := range sidecars() {
 		kinds["EIP-4844 with "+name] = blobTx(sidecar)
 	}
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		if c.Family != chain.EVM {
 			continue
 		}

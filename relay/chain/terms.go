@@ -23,7 +23,7 @@ func (m *Method) Terms() Terms {
 			Cap: fmt.Sprintf(
 				"A range of more than %d blocks is refused with -32602 and costs nothing: ask for %d blocks at a "+
 					"time. A filter with blockHash weighs 1.",
-				MaxLogBlocks, MaxLogBlocks),
+				m.maxLogBlocks(), m.maxLogBlocks()),
 		}
 	case weighFeeWindow:
 		return Terms{
@@ -47,7 +47,7 @@ func HeavyCalls() string {
 	var always []string
 	rules := map[weighRule]bool{}
 	standard := map[string]bool{} // families with a method that is not always heavy
-	for _, c := range All() {
+	for _, c := range builtIn.all {
 		for _, m := range c.Methods() {
 			rules[m.rule] = true
 			if m.Class == Heavy {

@@ -278,7 +278,7 @@ func TestWeigh_StateReadsOfAYoungChainAreShallow(t *testing.T) {
 
 func TestWeigh_OtherMethodsGoByNameAlone(t *testing.T) {
 	t.Parallel()
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		for _, m := range c.Methods() {
 			if m.StateRead() || m.Name == "eth_getLogs" || m.Name == "eth_feeHistory" {
 				continue

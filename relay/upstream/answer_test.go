@@ -68,7 +68,7 @@ func TestAnotherID_EndsTheConnectionAndIsCounted(t *testing.T) {
 			t.Parallel()
 			first, second := testkit.Upstream(t), testkit.Upstream(t)
 			p, c := poolOf(t, time.Now, providers(first, second))
-			m := telemetry.NewMetrics()
+			m := telemetry.NewMetrics(nil)
 			p.Instrument(m.Upstreams, nil, nil)
 			c.Apply(healthy(c, time.Now()))
 			wrong := testkit.Raw(http.StatusOK, "application/json", row.body)

@@ -20,7 +20,7 @@ const recentState chain.Capability = "state128"
 type capabilityProbe struct {
 	of     chain.Capability
 	family chain.Family
-	only   chain.ID // the only chain that has it; empty for all
+	only   chain.ID // the only built-in chain that has it; empty for all
 	calls  []capabilityCall
 }
 
@@ -156,7 +156,7 @@ func (v Verdict) pause() time.Duration {
 
 // on reports whether the probe applies to the chain.
 func (p *capabilityProbe) on(c *Chain) bool {
-	return p.family == c.Family && (p.only == "" || p.only == c.ID)
+	return p.family == c.Family && (p.only == "" || p.only == c.ID || c.Serves(p.of))
 }
 
 // ask reports whether the upstream is capable, and whether its answers were clear.

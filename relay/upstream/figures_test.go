@@ -395,7 +395,7 @@ func TestTraffic_StateOfAChainFollowsFromProbesAndCalls(t *testing.T) {
 			p := Posted{Known: true, Snapshot: healthy(c, noon)}
 			p.Snapshot.HeadAt = noon.Add(-20 * time.Second)
 			x.change(&p)
-			if state, why := p.State(x.slots); state != x.state || why != x.why {
+			if state, why := p.State(nil, x.slots); state != x.state || why != x.why {
 				t.Errorf("%s, %q, want %s, %q", state, why, x.state, x.why)
 			}
 		})

@@ -128,8 +128,7 @@ const maxSlack = 64 // blocks
 // upstream may lag. It is maxSlack for a chain with a single upstream or another id than the
 // catalog's, whose block time may also differ from the catalog's.
 func (c *Chain) slackOf() uint64 {
-	known, ok := chain.Lookup(string(c.ID))
-	if len(c.endpoints) == 1 || !ok || known.ChainID != c.ChainID {
+	if len(c.endpoints) == 1 || c.Private() {
 		return maxSlack
 	}
 	return min(maxSlack, c.toleratedLag())

@@ -65,7 +65,7 @@ func instrumented(t *testing.T, change func([]config.Upstream),
 		change(list)
 	}
 	p, c := poolOf(t, time.Now, list)
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	p.Instrument(m.Upstreams, nil, nil)
 	c.Apply(healthy(c, time.Now()))
 	return m, p, c
@@ -190,7 +190,7 @@ func TestMetrics_HedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
 
 func TestMetrics_BrokenStreamIsCounted(t *testing.T) {
 	t.Parallel()
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	e := &Endpoint{
 		health: health{now: time.Now}, metrics: m.Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:]),
 	}
@@ -256,7 +256,7 @@ func keysOf(m map[string]string) (names []string) {
 // TestMetrics_CountingAnAttemptAllocatesNothing checks the path of every attempt, including
 // disabled tracing.
 func TestMetrics_CountingAnAttemptAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
-	e := &Endpoint{metrics: telemetry.NewMetrics().Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:])}
+	e := &Endpoint{metrics: telemetry.NewMetrics(nil).Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:])}
 	var c Chain
 	o := observation{verdict: verdicts[rules.Answer], took: time.Millisecond}
 	ctx := context.Background()

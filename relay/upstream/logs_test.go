@@ -138,7 +138,7 @@ func getLogs(t *testing.T, blocks uint64) *Request {
 
 func spanOf(t *testing.T, r *Request) {
 	t.Helper()
-	on, _ := chain.Lookup("eth_mainnet")
+	on, _ := chain.BuiltIn().Lookup("eth_mainnet")
 	m, _ := on.Method(r.Method)
 	span, ok := m.LogSpan(r.Params, chain.Heads{Latest: testHead})
 	if !ok {

@@ -20,6 +20,7 @@ import (
 // flight.
 type Pool struct {
 	now       func() time.Time
+	known     *chain.Set
 	set       atomic.Pointer[chainSet]
 	reloading sync.Mutex     // one reload at a time
 	racing    sync.WaitGroup // attempts that may outlive their read
@@ -60,7 +61,7 @@ type memory struct {
 
 // NewPool returns the pool of an upstreams file.
 func NewPool(file config.Upstreams, now func() time.Time) (*Pool, error) {
-	p := &Pool{now: now}
+	p := &Pool{now: now, known: file.Known}
 	set, err := p.newSet(file, nil)
 	if err != nil {
 		return nil, err
@@ -75,6 +76,9 @@ func (p *Pool) Chain(id chain.ID) (*Chain, bool) {
 	c, ok := p.set.Load().chains[id]
 	return c, ok
 }
+
+// Known returns every chain that the gateway knows, with upstreams or without.
+func (p *Pool) Known() *chain.Set { return p.known }
 
 // Chains returns the ids of the configured chains.
 func (p *Pool) Chains() []chain.ID { return slices.Clone(p.set.Load().order) }

@@ -21,14 +21,13 @@ import (
 // more per chain; identity, finality and capabilities are probed less often. A round takes at most
 // probeTimeout and three times askTimeout.
 const (
-	probeTimeout     = 3 * time.Second
-	askTimeout       = 2 * time.Second // for a call that only some rounds make
-	identityEvery    = time.Minute
-	finalityEvery    = 30 * time.Second
-	lagWindow        = time.Minute // an upstream further behind than the chain's blocks of this time is lagging
-	minLagBlocks     = 5
-	maxProbeAnswer   = 1 << 20
-	solanaMainnetGen = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
+	probeTimeout   = 3 * time.Second
+	askTimeout     = 2 * time.Second // for a call that only some rounds make
+	identityEvery  = time.Minute
+	finalityEvery  = 30 * time.Second
+	lagWindow      = time.Minute // an upstream further behind than the chain's blocks of this time is lagging
+	minLagBlocks   = 5
+	maxProbeAnswer = 1 << 20
 )
 
 // Reasons why an upstream is not usable.
@@ -180,7 +179,7 @@ func (e *Endpoint) tagged(ctx context.Context, tag string) uint64 {
 func (c *Chain) identify(ctx context.Context, e *Endpoint) (same bool, reason string) {
 	method, want := "eth_chainId", fmt.Sprintf(`"0x%x"`, c.ChainID)
 	if c.Family == chain.Solana {
-		method, want = "getGenesisHash", strconv.Quote(solanaMainnetGen)
+		method, want = "getGenesisHash", strconv.Quote(c.GenesisHash())
 	}
 	result, reason := e.ask(ctx, method, "[]")
 	if reason != "" {

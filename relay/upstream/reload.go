@@ -3,6 +3,7 @@ package upstream
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,6 +14,11 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
+
+// errDefinitions refuses a reload that adds, removes or changes chains. Pages, descriptions of the
+// interface and metrics list the chains that were known at the start.
+var errDefinitions = errors.New("the chains that the file defines have changed: restart the processes of both roles " +
+	"one after the other, or take the change back")
 
 // chainSet is the content of one upstreams file. It is immutable.
 type chainSet struct {
@@ -42,6 +48,9 @@ func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
 	old := p.set.Load()
+	if !p.known.Equal(file.Known) {
+		return Reloaded{}, errDefinitions
+	}
 	next, err := p.newSet(file, old)
 	if err != nil {
 		return Reloaded{}, err
@@ -79,12 +88,12 @@ func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 
 // newSet makes the chains of a file and takes over from old, which may be nil, what did not change.
 func (p *Pool) newSet(file config.Upstreams, old *chainSet) (*chainSet, error) {
-	errors, err := rules.New(file.Errors)
+	errorRules, err := rules.New(file.Errors)
 	if err != nil {
 		return nil, err
 	}
-	set := &chainSet{chains: make(map[chain.ID]*Chain, len(file.Chains)), errors: errors}
-	for _, known := range chain.All() {
+	set := &chainSet{chains: make(map[chain.ID]*Chain, len(file.Chains)), errors: errorRules}
+	for _, known := range p.known.All() {
 		listed, ok := file.Chains[string(known.ID)]
 		if !ok {
 			continue

@@ -281,3 +281,31 @@ func TestReload_VerdictHoldsForWhatWasMeasuredNotForTheName(t *testing.T) {
 		t.Error("a fingerprint is 16 digits, and none for an unknown name")
 	}
 }
+
+func TestReload_RefusesOtherDefinitionsOfChains(t *testing.T) {
+	t.Parallel()
+	gnosis := chain.Definition{ID: "gnosis", Title: "Gnosis", ChainID: 100, BlockTime: 5 * time.Second}
+	known, wrong := chain.BuiltIn().With(gnosis)
+	require.Empty(t, wrong)
+	file := fileOf(map[chain.ID][]config.Upstream{
+		chain.EthMainnet: providers(testkit.Upstream(t)), "gnosis": providers(testkit.Upstream(t)),
+	})
+	file.Known = known
+	p, err := NewPool(file, time.Now)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	expect.Len(t, p.Chains(), 2)
+
+	gnosis.BlockTime = time.Second
+	file.Known, _ = chain.BuiltIn().With(gnosis)
+	_, err = p.Reload(file)
+	require.Error(t, err)
+	expect.Contains(t, err.Error(), "restart")
+	_, err = p.Reload(fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: providers(testkit.Upstream(t))}))
+	expect.Error(t, err)
+	file.Known, _ = chain.BuiltIn().With(chain.Definition{
+		ID: "gnosis", Title: "Gnosis", ChainID: 100, BlockTime: 5 * time.Second,
+	})
+	_, err = p.Reload(file)
+	expect.NoError(t, err, "the same definitions")
+}

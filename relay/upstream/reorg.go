@@ -45,7 +45,7 @@ func (c *Chain) checkPast(ctx context.Context, s *Snapshot) {
 	}
 	alone := c.countable(s) == 1
 	witnesses := c.witnesses(s)
-	if c.Family != chain.EVM || !s.HeadKnown || s.Head <= chain.FinalDepth+1 || len(witnesses) == 0 {
+	if c.Family != chain.EVM || !s.HeadKnown || s.Head <= c.FinalDepth()+1 || len(witnesses) == 0 {
 		return
 	}
 	c.prober.turn++
@@ -57,7 +57,7 @@ func (c *Chain) checkPast(ctx context.Context, s *Snapshot) {
 	case n > 1:
 		c.verify(ctx, s, asked, witnesses, alone)
 	default:
-		height := s.Head - chain.FinalDepth - 1
+		height := s.Head - c.FinalDepth() - 1
 		if n > 0 && height <= known[0].Height {
 			return
 		}

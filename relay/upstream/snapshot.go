@@ -157,8 +157,9 @@ const (
 )
 
 // State returns the chain's state at the last round of probes. slots, the newest last, are what
-// became of its calls in the meantime. State does not check the age of the measurement.
-func (p *Posted) State(slots []Slot) (state chain.State, why string) {
+// became of its calls in the meantime. known has its block time. State does not check the age of
+// the measurement.
+func (p *Posted) State(known *chain.Set, slots []Slot) (state chain.State, why string) {
 	if !p.Known {
 		return chain.Unknown, ""
 	}
@@ -171,7 +172,7 @@ func (p *Posted) State(slots []Slot) (state chain.State, why string) {
 	state, why = stateBy(usable, len(s.Upstreams))
 	switch {
 	case state != chain.Up:
-	case s.headStands():
+	case s.headStands(known):
 		return chain.Degraded, WhyHeadStands
 	case callsLost(slots):
 		return chain.Degraded, WhyCallsLost
@@ -194,8 +195,8 @@ func stateBy(usable, of int) (state chain.State, why string) {
 
 // headStands reports whether the head has stopped: the chain makes no blocks, or all upstreams
 // stopped following it.
-func (s *Snapshot) headStands() bool {
-	c, ok := chain.Lookup(string(s.Chain))
+func (s *Snapshot) headStands(known *chain.Set) bool {
+	c, ok := known.Lookup(string(s.Chain))
 	return ok && !s.HeadAt.IsZero() && s.MeasuredAt.Sub(s.HeadAt) > max(headStandsAt, tenBlocks*c.BlockTime)
 }
 

@@ -191,11 +191,11 @@ func (h *handlers) movedMethod(name string, chains []chain.ID) MovedMethod {
 	if !strings.Contains(name, "_") {
 		m.Chain = chain.SolanaMainnet
 	}
-	for _, c := range chain.All() {
+	for _, c := range h.Pool.Known().All() {
 		chains = append(chains, c.ID)
 	}
 	for _, id := range chains {
-		c, ok := chain.Lookup(string(id))
+		c, ok := h.Pool.Known().Lookup(string(id))
 		if !ok {
 			continue
 		}

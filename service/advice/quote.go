@@ -162,7 +162,7 @@ type offering struct {
 
 // offerOf looks a method up in the catalog, then checks that the chain's upstreams support it.
 func (h *handlers) offerOf(id chain.ID, name string) offering {
-	known, ok := chain.Lookup(string(id))
+	known, ok := h.Pool.Known().Lookup(string(id))
 	if !ok { // the schema checked the chain
 		return offering{note: "This chain is not served."}
 	}

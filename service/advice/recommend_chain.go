@@ -22,10 +22,10 @@ type RecommendChainInput struct {
 	Prefer     string     `json:"prefer,omitempty" enum:"latency,uptime" default:"latency" doc:"latency: what answers quickest; uptime: what is most likely to answer"`
 }
 
-// Check validates the input and fills in defaults.
-func (in *RecommendChainInput) Check() *fault.Error {
+// check refuses candidates of another family.
+func (in *RecommendChainInput) check(known *chain.Set) *fault.Error {
 	for _, id := range in.Candidates {
-		if c, ok := chain.Lookup(string(id)); ok && in.Family != "" && c.Family.String() != in.Family {
+		if c, ok := known.Lookup(string(id)); ok && in.Family != "" && c.Family.String() != in.Family {
 			return operation.RefuseField("candidates", "%s is no chain of the family %s. Leave one of the two out.", id,
 				in.Family)
 		}
@@ -56,6 +56,8 @@ type RankedChain struct {
 	ErrorPercent  *float64  `json:"error_percent" nullable:"true" doc:"share of attempts that upstreams failed within five minutes, as this server saw them; null when there were too few"`
 	UptimePercent *float64  `json:"uptime_percent" nullable:"true" doc:"share of the measured time of the last 30 days in which it was not down, rounded down; null without any"`
 	MeasuredAt    time.Time `json:"measured_at"`
+
+	blockTime time.Duration
 }
 
 // UnrankedHere is a chain that is not ranked.
@@ -82,6 +84,9 @@ func (h *handlers) recommendChain() *operation.Operation[RecommendChainInput, Re
 		Description: "Ranks chains by latency or by uptime, from what probes measured and how calls went. With " +
 			"nothing measured it ranks nothing. It costs nothing and changes nothing.",
 	}, func(ctx context.Context, _ *operation.Call, in RecommendChainInput) (RecommendedChain, error) {
+		if refusal := in.check(h.Pool.Known()); refusal != nil {
+			return RecommendedChain{}, refusal
+		}
 		return h.runRecommendChain(&in, h.Status.Uptimes(ctx)), nil
 	})
 }
@@ -91,7 +96,7 @@ func (h *handlers) runRecommendChain(in *RecommendChainInput, uptimes map[chain.
 		Prefer: cmp.Or(in.Prefer, "latency"), Ranked: []RankedChain{}, NotRanked: []UnrankedHere{},
 		Note: whatIsMeasured,
 	}
-	for _, c := range chain.All() {
+	for _, c := range h.Pool.Known().All() {
 		asked := len(in.Candidates) == 0 || slices.Contains(in.Candidates, c.ID)
 		if !asked || in.Family != "" && c.Family.String() != in.Family {
 			continue
@@ -144,6 +149,7 @@ func (h *handlers) rank(c *chain.Chain) (ranked RankedChain, why string) {
 	ranked = RankedChain{
 		Chain: c.ID, Title: c.Title, Family: c.Family.String(), LatencyMS: status.Milliseconds(is.Latency),
 		Usable: is.Usable, Upstreams: is.Upstreams, HeadLagBlocks: is.Behind, MeasuredAt: is.MeasuredAt,
+		blockTime: c.BlockTime,
 	}
 	if is.Judged {
 		percent := math.Round(is.Failed*10_000) / 100
@@ -183,11 +189,7 @@ func (r *RankedChain) errors() int {
 
 // behind returns the age of the quickest upstream's head relative to the chain's head.
 func (r *RankedChain) behind() time.Duration {
-	c, ok := chain.Lookup(string(r.Chain))
-	if !ok {
-		return 0
-	}
-	return time.Duration(min(r.HeadLagBlocks, 1<<20)) * c.BlockTime //nolint:gosec // bounded
+	return time.Duration(min(r.HeadLagBlocks, 1<<20)) * r.blockTime //nolint:gosec // bounded
 }
 
 func (r *RankedChain) reason(prefer string, of int) string {

@@ -13,13 +13,17 @@ func (m *Meta) chainInPath() bool { return strings.Contains(m.Route.Path, "{chai
 
 // UnknownChain is the refusal, on all routes, of a chain in a path that does not exist or has no
 // upstream here.
-func UnknownChain(name string, links chain.Links) *fault.Error {
-	if _, known := chain.Lookup(name); known {
+func UnknownChain(known *chain.Set, name string, links chain.Links) *fault.Error {
+	if _, ok := known.Lookup(name); ok {
 		return fault.New(fault.UnknownChain,
 			"This gateway has no upstream for %s. Use one of its other chains, or ask at data.contact.", name).
 			With("contact", links.Contact)
 	}
-	return fault.New(fault.UnknownChain, "")
+	if known.Equal(nil) {
+		return fault.New(fault.UnknownChain, "") // the table's text has the built-in ones
+	}
+	return fault.New(fault.UnknownChain, "The chain in the path is not served. Use one of %s.",
+		strings.Join(known.IDs(), ", "))
 }
 
 // knowsChain refuses a path with a chain that does not exist. A chain that exists but does not fit
@@ -29,10 +33,10 @@ func (o *Operation[In, Out]) knowsChain(args map[string]any) *fault.Error {
 	if !ok || !o.meta.chainInPath() {
 		return nil
 	}
-	if _, known := chain.Lookup(name); known {
+	if _, known := o.runner.deps.Pool.Known().Lookup(name); known {
 		return nil
 	}
-	return UnknownChain(name, o.runner.deps.Links)
+	return UnknownChain(o.runner.deps.Pool.Known(), name, o.runner.deps.Links)
 }
 
 // onChain stores the chain of a use for metering. It refuses a chain without an upstream here.
@@ -46,7 +50,7 @@ func (o *Operation[In, Out]) onChain(u *use, id chain.ID) *fault.Error {
 	}
 	switch {
 	case o.meta.chainInPath():
-		return UnknownChain(string(id), o.runner.deps.Links)
+		return UnknownChain(o.runner.deps.Pool.Known(), string(id), o.runner.deps.Links)
 	case o.in.Properties["chain"] != nil:
 		return fault.New(fault.FieldRefused,
 			"chain: this gateway has no upstream for %s. Use one of its other chains.", id)

@@ -35,7 +35,7 @@ func (r *Reader) makeStatus(ctx context.Context) (Status, error) {
 		r.logger.Warn("cannot read the history of chains; the status shows only what this process sees",
 			"error", err)
 	}
-	for _, c := range chain.All() {
+	for _, c := range r.pool.Known().All() {
 		if _, here := r.pool.Chain(c.ID); !here {
 			continue
 		}
@@ -44,7 +44,7 @@ func (r *Reader) makeStatus(ctx context.Context) (Status, error) {
 		s.Chains = append(s.Chains, of)
 	}
 	for i := range incidents {
-		s.Incidents = append(s.Incidents, incidentView(&incidents[i], now))
+		s.Incidents = append(s.Incidents, r.incidentView(&incidents[i], now))
 	}
 	return s, nil
 }
@@ -170,17 +170,14 @@ func uptimeShare(part, whole time.Duration) *float64 {
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
-func incidentView(i *chaindb.Incident, now time.Time) IncidentView {
+func (r *Reader) incidentView(i *chaindb.Incident, now time.Time) IncidentView {
 	v := IncidentView{
-		ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: i.Chain, BeganAt: i.BeganAt,
+		ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: r.pool.Known().Title(i.Chain), BeganAt: i.BeganAt,
 		EndedAt: operation.NullTime(i.EndedAt),
 		Seconds: seconds(now.Sub(i.BeganAt)),
 	}
 	if i.Over() {
 		v.Seconds = seconds(i.EndedAt.Sub(i.BeganAt))
-	}
-	if c, known := chain.Lookup(i.Chain); known {
-		v.Title = c.Title
 	}
 	return v
 }

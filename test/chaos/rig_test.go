@@ -250,7 +250,7 @@ func (r *rig) writeUpstreams() string {
 // worker with Temporal would.
 func (r *rig) startProbes(file string) {
 	r.t.Helper()
-	providers, err := config.LoadUpstreams(file, []string{string(chain.EthMainnet)})
+	providers, err := config.LoadUpstreams(file)
 	if err != nil {
 		r.t.Fatal(err)
 	}

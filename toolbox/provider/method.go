@@ -154,10 +154,10 @@ func (r *Reading) called(text string, seen map[string]bool) {
 	}
 }
 
-// servedBy has the names in all catalogs by family.
+// servedBy has the names in the catalogs of the built-in chains by family.
 var servedBy = func() map[chain.Family]map[string]bool {
 	names := map[chain.Family]map[string]bool{}
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		if names[c.Family] == nil {
 			names[c.Family] = map[string]bool{}
 		}

@@ -107,10 +107,11 @@ func statementPageOf(v *site.Request, s *statement.Statement) *statementPage {
 	case s.AsOf != nil:
 		p.Facts = append(p.Facts, view.Fact{Name: "Complete up to", Value: view.UTC(*s.AsOf)})
 	}
-	p.Usage = usageTableOf("Usage by key, chain and method class", s.Keys, s.Totals)
+	p.Usage = usageTableOf(v.Reader, "Usage by key, chain and method class", s.Keys, s.Totals)
 	for i := range s.Adjustments {
 		a := &s.Adjustments[i]
-		p.Adjustments = append(p.Adjustments, usageTableOf("Of the period that began on "+a.Period, a.Keys, a.Totals))
+		title := "Of the period that began on " + a.Period
+		p.Adjustments = append(p.Adjustments, usageTableOf(v.Reader, title, a.Keys, a.Totals))
 	}
 	return p
 }
@@ -157,7 +158,7 @@ const maxUsageLines = 100
 
 // usageTableOf returns usage by key, and for each key by chain and class, with totals. When it is
 // too long, it shows the keys with the most requests and sums up the others in one line.
-func usageTableOf(title string, keys []statement.Key, totals statement.Totals) usageTable {
+func usageTableOf(r view.Reader, title string, keys []statement.Key, totals statement.Totals) usageTable {
 	u := usageTable{Title: title, Total: usageCells("All", "", &totals)}
 	shown, others := mostUsed(keys)
 	for i := range shown {
@@ -170,7 +171,7 @@ func usageTableOf(title string, keys []statement.Key, totals statement.Totals) u
 			of := &k.Chains[c]
 			for _, class := range of.Classes {
 				t := class.Totals()
-				group.Rows = append(group.Rows, usageCells(view.ChainTitle(of.Chain), view.ClassTitle(class.Class), &t))
+				group.Rows = append(group.Rows, usageCells(r.ChainTitle(of.Chain), view.ClassTitle(class.Class), &t))
 			}
 		}
 		u.Groups = append(u.Groups, group)

@@ -209,10 +209,10 @@ func countRows(v *site.Request) []view.Fact {
 	)
 }
 
-// weights returns the lowest and the highest weight of a class of methods, over all chains.
+// weights returns the lowest and the highest weight of a class of methods on the built-in chains.
 func weights(class chain.Class) string {
 	var takes []plan.Units
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		for _, m := range c.Methods() {
 			if m.Class == class {
 				takes = append(takes, plan.Units(m.Weight)*plan.Unit)

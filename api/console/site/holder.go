@@ -15,7 +15,7 @@ func (v *Request) Identify() (bool, error) {
 	if !ok {
 		return v.enter()
 	}
-	v.holder, v.Reader = key, view.Reader{Now: v.Now(), Zone: time.UTC}
+	v.holder, v.Reader = key, view.Reader{Now: v.Now(), Zone: time.UTC, Chains: v.Known}
 	return true, nil
 }
 

@@ -94,7 +94,7 @@ func (v *Request) enter() (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	v.Session, v.Reader = &session, view.Reader{Now: v.Now(), Zone: zoneOf(session.TimeZone)}
+	v.Session, v.Reader = &session, view.Reader{Now: v.Now(), Zone: zoneOf(session.TimeZone), Chains: v.Known}
 	choice, err := Ask(v, v.Calls.ListAccounts, operation.Nothing{})
 	if err != nil {
 		return false, err

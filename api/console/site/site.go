@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/view"
 	"github.com/chainaccess/gateway/internal/assets"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service/status"
 )
 
@@ -29,6 +30,7 @@ type Options struct {
 	Random    io.Reader // crypto/rand.Reader
 	Logger    *slog.Logger
 	Calls     Calls
+	Known     *chain.Set // the chains that the gateway knows
 	// Network returns the network that a visitor's rate limits apply to.
 	Network func(*http.Request) netip.Prefix
 	// Secret seals the API keys that people enter to ask support: at least 32 bytes, the same in

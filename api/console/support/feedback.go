@@ -25,7 +25,7 @@ func showFeedback(v *site.Request, code int, typed feedbackTyped, wrong site.Mis
 	chosen, cursor := query.Get(view.StatusField), query.Get(view.CursorField)
 	p := feedbackPage{
 		Kind:  view.Choose("kind", "Kind", tickets.FeedbackKinds, typed.kind, wrong["kind"]),
-		Chain: view.Choose("chain", "Chain", servedChains(), typed.chain, wrong["chain"]),
+		Chain: view.Choose("chain", "Chain", servedChains(v.Known), typed.chain, wrong["chain"]),
 		Title: view.Field{
 			Name: "title", Label: "Title", Required: true, Most: ticket.MaxSubject, Value: typed.title,
 			Error: wrong["title"], Rule: "In one line.",
@@ -71,9 +71,9 @@ func showFeedback(v *site.Request, code int, typed feedbackTyped, wrong site.Mis
 	return v.Show(code, p, wrong.Notices()...)
 }
 
-func servedChains() [][2]string {
+func servedChains(known *chain.Set) [][2]string {
 	choices := [][2]string{{"", "None in particular"}}
-	for _, c := range chain.All() {
+	for _, c := range known.All() {
 		choices = append(choices, [2]string{string(c.ID), c.Title})
 	}
 	return choices

@@ -97,7 +97,7 @@ func newTicketPageOf(v *site.Request, preview *ticketing.TicketPreview, typed ti
 	if call := preview.Evidence.Call; call != nil {
 		p.Request = call.RequestID
 		if typed.subject == "" {
-			p.Subject.Value = subjectOf(call)
+			p.Subject.Value = subjectOf(v.Reader, call)
 		}
 		return p
 	}
@@ -110,13 +110,13 @@ func newTicketPageOf(v *site.Request, preview *ticketing.TicketPreview, typed ti
 }
 
 // subjectOf suggests a subject for a ticket about a call.
-func subjectOf(c *ticket.ReportedCall) string {
+func subjectOf(r view.Reader, c *ticket.ReportedCall) string {
 	text := c.Method
 	if text == "" {
 		text = "A call"
 	}
 	if c.Chain != "" {
-		text += " on " + view.ChainTitle(string(c.Chain))
+		text += " on " + r.ChainTitle(string(c.Chain))
 	}
 	text += ": " + view.OutcomeWords(c.Outcome)
 	if c.Code != 0 {

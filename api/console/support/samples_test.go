@@ -36,7 +36,7 @@ func samples(name string) map[string]view.Page {
 	resolved.Status, resolved.ClosesAt, closed.Status = ticket.Resolved, &closes, ticket.Closed
 	given := feedbackPage{
 		Kind: view.Choose("kind", "Kind", tickets.FeedbackKinds, "chain", ""),
-		Chain: view.Choose("chain", "Chain", servedChains(), "",
+		Chain: view.Choose("chain", "Chain", servedChains(nil), "",
 			""), Title: view.Field{Name: "title", Label: "Title", Value: name, Error: name},
 		Body:    view.Area{Name: "body", Label: "More about it", Value: name, Error: name, Rows: 4},
 		Filters: view.FiltersOf(pathFeedback, tickets.FeedbackStatuses, "new"), Older: "/feedback?cursor=1",

@@ -35,7 +35,7 @@ func EvidenceOf(r view.Reader, e *ticket.Evidence) *Evidence {
 	for i := range e.Refusals {
 		of := &e.Refusals[i]
 		row := refusalRow{
-			Title: view.OutcomeWords(of.Reason), Chain: view.ChainTitle(string(of.Chain)),
+			Title: view.OutcomeWords(of.Reason), Chain: r.ChainTitle(string(of.Chain)),
 			Method: methodWords(of.Method),
 			Count:  view.Number(of.Count), Last: r.Hour(of.Last),
 		}
@@ -66,7 +66,7 @@ func callFacts(r view.Reader, c *ticket.ReportedCall) []view.Detail {
 	facts := []view.Detail{
 		{Label: "Request", Value: c.RequestID, Code: true},
 		{Label: "Time", Value: r.Moment(c.At).Exact, Code: false},
-		{Label: "Chain", Value: view.ChainTitle(string(c.Chain)), Code: false},
+		{Label: "Chain", Value: r.ChainTitle(string(c.Chain)), Code: false},
 		{Label: "Method", Value: methodWords(c.Method), Code: true},
 		{Label: "Outcome", Value: outcome, Code: false},
 	}
@@ -98,7 +98,7 @@ func chainFacts(r view.Reader, c *ticket.ChainCondition) []view.Detail {
 		return nil
 	}
 	facts := []view.Detail{
-		{Label: view.ChainTitle(string(c.Chain)), Value: chainStates[c.State], Code: false},
+		{Label: r.ChainTitle(string(c.Chain)), Value: chainStates[c.State], Code: false},
 		{Label: "Upstreams", Value: view.Number(int64(c.Usable)) + " of " + view.Number(int64(c.Upstreams)) +
 			" usable", Code: false},
 	}

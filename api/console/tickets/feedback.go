@@ -29,7 +29,7 @@ func FeedbackOf(r view.Reader, f *tickets.FeedbackView) Feedback {
 		}, When: r.Moment(f.CreatedAt),
 	}
 	if f.Chain != "" {
-		shown.Chain = view.ChainTitle(string(f.Chain))
+		shown.Chain = r.ChainTitle(string(f.Chain))
 	}
 	if f.Reply != nil {
 		shown.Reply = *f.Reply

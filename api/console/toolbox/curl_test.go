@@ -127,7 +127,7 @@ func fill(tool *tool, values map[string]string, text string) {
 
 func TestCurlCommand_SendsWhatItsFormSends(t *testing.T) {
 	t.Parallel()
-	groups, err := newToolGroups(consoletest.Definitions(consoletest.Tools()))
+	groups, err := newToolGroups(nil, consoletest.Definitions(consoletest.Tools()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestCurlCommand_SendsWhatItsFormSends(t *testing.T) {
 
 func TestCurlCommand_IsReadable(t *testing.T) {
 	t.Parallel()
-	groups, err := newToolGroups(consoletest.Definitions(consoletest.Tools()))
+	groups, err := newToolGroups(nil, consoletest.Definitions(consoletest.Tools()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func samples(name string) map[string]view.Page {
 // sampleToolbox is a page on which every tool was run.
 func sampleToolbox(name string) toolboxPage {
 	p := toolboxPage{Visitors: "30 uses a minute"}
-	groups, err := newToolGroups(consoletest.Definitions(consoletest.Tools()))
+	groups, err := newToolGroups(nil, consoletest.Definitions(consoletest.Tools()))
 	if err != nil {
 		panic(err)
 	}

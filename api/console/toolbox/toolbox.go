@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/api/console/paths"
 	"github.com/chainaccess/gateway/api/console/site"
 	"github.com/chainaccess/gateway/api/console/view"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service/operation"
 )
 
@@ -26,8 +27,8 @@ type Toolbox struct{ groups []toolGroup }
 
 // New returns a toolbox of metered operations. It fails for an operation without a form, so
 // that every new one is shown.
-func New(ops []operation.Definition) (*Toolbox, error) {
-	groups, err := newToolGroups(ops)
+func New(known *chain.Set, ops []operation.Definition) (*Toolbox, error) {
+	groups, err := newToolGroups(known, ops)
 	if err != nil {
 		return nil, err
 	}

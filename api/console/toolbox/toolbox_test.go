@@ -306,7 +306,7 @@ func TestToolbox_ToolWithoutAFormStopsTheStart(t *testing.T) {
 			account.Utils, http.MethodGet, "/toolbox/{other}"),
 	} {
 		t.Run(what, func(t *testing.T) {
-			if _, err := New(consoletest.Definitions([]*consoletest.Tool{tool})); err == nil ||
+			if _, err := New(nil, consoletest.Definitions([]*consoletest.Tool{tool})); err == nil ||
 				!strings.Contains(err.Error(), "tool x") {
 				t.Error(err)
 			}
@@ -325,7 +325,7 @@ func TestToolbox_EveryServiceHasAGroup(t *testing.T) {
 
 // register registers the toolbox of the site's operations.
 func register(s *site.Site) error {
-	tools, err := New(s.Calls.Tools)
+	tools, err := New(s.Known, s.Calls.Tools)
 	if err != nil {
 		return err
 	}

@@ -57,10 +57,10 @@ var groupOf = map[account.Service]string{
 var groupTitles = []string{"Chain state", "Names and prices", "Contracts", "Utilities", "Data"}
 
 // newToolGroups returns the tools of operations by group, in the order of the page.
-func newToolGroups(ops []operation.Definition) ([]toolGroup, error) {
+func newToolGroups(known *chain.Set, ops []operation.Definition) ([]toolGroup, error) {
 	byTitle := map[string][]*tool{}
 	for _, op := range ops {
-		t, err := newTool(op)
+		t, err := newTool(known, op)
 		if err != nil {
 			return nil, fmt.Errorf("tool %s: %w", op.Meta().Name, err)
 		}
@@ -88,7 +88,7 @@ var pathInputs = regexp.MustCompile(`\{(\w+)\}`)
 
 // newTool returns the tool of an operation. Its inputs are ordered: path parameters, then required
 // ones, then the others.
-func newTool(op operation.Definition) (*tool, error) {
+func newTool(known *chain.Set, op operation.Definition) (*tool, error) {
 	meta, schema := op.Meta(), op.Input()
 	t := &tool{op: op, meta: meta, about: firstSentence(meta.Description), method: "get"}
 	further := view.InQuery
@@ -117,7 +117,7 @@ func newTool(op operation.Definition) (*tool, error) {
 		take(name, further)
 	}
 	for _, name := range names {
-		in, err := newInput(name, places[name], schema)
+		in, err := newInput(known, name, places[name], schema)
 		if err != nil {
 			return nil, fmt.Errorf("input %s: %w", name, err)
 		}
@@ -133,7 +133,7 @@ func newTool(op operation.Definition) (*tool, error) {
 const longLine = 4096
 
 // newInput returns the input of a property.
-func newInput(name string, at view.Place, of *huma.Schema) (input, error) {
+func newInput(known *chain.Set, name string, at view.Place, of *huma.Schema) (input, error) {
 	s := of.Properties[name]
 	if s == nil {
 		return input{}, errors.New("the schema does not have it")
@@ -150,7 +150,7 @@ func newInput(name string, at view.Place, of *huma.Schema) (input, error) {
 		return input{}, fmt.Errorf("there is no field for a value of type %q", s.Type)
 	}
 	if in.kind == view.ChoiceKind {
-		in.options = enumOptions(s, in.required)
+		in.options = enumOptions(known, s, in.required)
 	}
 	switch {
 	case len(s.Examples) > 0:
@@ -204,17 +204,14 @@ func plainText(example any) string {
 }
 
 // enumOptions returns the options of an enumeration. Chains have their titles.
-func enumOptions(s *huma.Schema, required bool) []view.Option {
+func enumOptions(known *chain.Set, s *huma.Schema, required bool) []view.Option {
 	var all []view.Option
 	if !required {
 		all = append(all, view.Option{Value: "", Text: "–"})
 	}
 	for _, one := range s.Enum {
-		o := view.Option{Value: fmt.Sprint(one), Text: fmt.Sprint(one)}
-		if c, known := chain.Lookup(o.Value); known {
-			o.Text = c.Title
-		}
-		all = append(all, o)
+		value := fmt.Sprint(one)
+		all = append(all, view.Option{Value: value, Text: known.Title(value)})
 	}
 	return all
 }

@@ -99,10 +99,10 @@ func latencyChart(r view.Reader, u *usage.ExploredUsage) *view.Chart {
 }
 
 // usageGroups returns the tables of a range: by chain, method, key and class.
-func usageGroups(u *usage.ExploredUsage, in *usage.ExploreUsageInput) []usageGroupTable {
+func usageGroups(r view.Reader, u *usage.ExploredUsage, in *usage.ExploreUsageInput) []usageGroupTable {
 	chains := usageGroupTable{ID: "by-chain", Title: "By chain", Head: "Chain", Find: "Find a chain"}
 	for i := range u.ByChain {
-		row := groupRow(u, &u.ByChain[i], view.ChainTitle(u.ByChain[i].Name), "chain")
+		row := groupRow(u, &u.ByChain[i], r.ChainTitle(u.ByChain[i].Name), "chain")
 		if id := u.ByChain[i].Name; id != "" && in.Chain == "" && !row.Rest {
 			to := *in
 			to.Chain = chain.ID(id)
@@ -179,7 +179,7 @@ func failureRows(reasons []usage.FailedReason) []failureRow {
 func failedRowOf(r view.Reader, f *usage.FailedCall) failedRow {
 	row := failedRow{
 		At: r.Moment(f.At), Request: f.RequestID, Help: paths.AskAbout + f.RequestID,
-		Chain:  view.ChainTitle(string(f.Chain)),
+		Chain:  r.ChainTitle(string(f.Chain)),
 		Method: view.ClassTitle(f.Method), Title: view.LimitTitle(f.Reason), Code: view.CodeOf(f.Code),
 		Page:   failurePage(f.Code),
 		Status: strconv.Itoa(f.HTTPStatus),

@@ -88,9 +88,9 @@ func usagePageOf(r view.Reader, used *usage.ExploredUsage, in *usage.ExploreUsag
 	p := &usagePage{
 		Range: in.Range, Table: addressOf(pathUsageTable, in), Since: usageSince(r, used), Filtered: in.KeyID != "" ||
 			in.Chain != "",
-		Keys: keys, Chains: chainSelection(in.Chain), Stats: usageStats(used),
+		Keys: keys, Chains: chainSelection(r.Chains, in.Chain), Stats: usageStats(used),
 		Units: unitsChart(r, used), Requests: requestsChart(r, used), Latency: latencyChart(r, used),
-		Groups: usageGroups(used, in), Reasons: failureRows(used.Reasons),
+		Groups: usageGroups(r, used, in), Reasons: failureRows(used.Reasons),
 	}
 	if used.AsOf != nil {
 		p.AsOf = r.Moment(*used.AsOf).Exact
@@ -105,7 +105,7 @@ func usagePageOf(r view.Reader, used *usage.ExploredUsage, in *usage.ExploreUsag
 	}
 	for _, l := range used.Latency {
 		p.LatencyByChain = append(p.LatencyByChain, latencyRow{
-			view.ChainTitle(l.Chain), view.Number(l.Calls), millis(l.P50), millis(l.P95),
+			r.ChainTitle(l.Chain), view.Number(l.Calls), millis(l.P50), millis(l.P95),
 		})
 	}
 	if used.Beyond > 0 {
@@ -188,9 +188,9 @@ func keySelection(keys []keys.KeyView, chosen string, since time.Time) view.Sele
 	return s
 }
 
-func chainSelection(chosen chain.ID) view.Selection {
+func chainSelection(known *chain.Set, chosen chain.ID) view.Selection {
 	s := view.Selection{Name: "chain", Label: "Chain", Options: []view.Option{{Value: "", Text: "All chains"}}}
-	for _, c := range chain.All() {
+	for _, c := range known.All() {
 		s.Options = append(s.Options, view.Option{Value: string(c.ID), Text: c.Title, Chosen: c.ID == chosen})
 	}
 	return s

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // Truncate truncates a text to limit bytes, at a character boundary.
@@ -44,10 +45,12 @@ const (
 	momentLayout = "2 Jan 2006, 15:04 MST"
 )
 
-// Reader is the current time and the time zone of the page's reader.
+// Reader is the current time, the time zone of the page's reader, and the chains that have titles.
 type Reader struct {
 	Now  time.Time
 	Zone *time.Location
+	// Chains are those that the gateway knows; nil stands for the built-in ones.
+	Chains *chain.Set
 }
 
 // Moment is a formatted instant: relative, exact and machine-readable.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // ItemTitle returns the title of an item, or its key when this version does not know it.
@@ -52,14 +51,11 @@ func LimitTitle(reason string) string {
 }
 
 // ChainTitle returns the title of a chain, or its id when this version does not know it.
-func ChainTitle(id string) string {
+func (r Reader) ChainTitle(id string) string {
 	if id == "" {
 		return "no chain"
 	}
-	if c, known := chain.Lookup(id); known {
-		return c.Title
-	}
-	return id
+	return r.Chains.Title(id)
 }
 
 // ClassTitle returns the name of a method or of a class of methods, which may not be known.

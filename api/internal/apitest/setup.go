@@ -87,6 +87,7 @@ type Gateway struct {
 // Options are the settings that a test changes.
 type Options struct {
 	Chains         []chain.ID
+	Known          *chain.Set // the chains; nil for the built-in ones
 	Upstreams      int
 	Providers      *config.Upstreams // instead of scripted upstreams
 	Supply         plan.Supply
@@ -128,7 +129,7 @@ func Setup(t testing.TB, change ...func(*Options)) *Gateway {
 		f(&o)
 	}
 	g := &Gateway{
-		T: t, recordTime: Timeout, Logs: &LogBuffer{}, Metrics: telemetry.NewMetrics(),
+		T: t, recordTime: Timeout, Logs: &LogBuffer{}, Metrics: telemetry.NewMetrics(o.Known),
 		Database: testkit.Postgres(t), Redis: testkit.Redis(t),
 	}
 	log := slog.New(slog.NewJSONHandler(g.Logs, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -17,11 +17,11 @@ func newToolbox(pool *upstream.Pool, o *Options) tools.Toolbox {
 	reader := nodes.New(pool, Links)
 	made := tools.Toolbox{
 		Node:         reader,
-		Gas:          toolbox.NewGasOracle(reader, o.Now),
+		Gas:          toolbox.NewGasOracle(reader, pool.Known(), o.Now),
 		Transactions: toolbox.NewTxTracker(reader, o.Now),
 		Prices:       toolbox.NewPriceReader(reader, time.Hour, o.Now),
 		ENS:          ens.New(reader, egress.New(egress.Options{Now: o.Now}), o.Now),
-		Ledger:       toolbox.NewLedger(reader, o.Now),
+		Ledger:       toolbox.NewLedger(reader, pool.Known(), o.Now),
 	}
 	if o.Toolbox != nil {
 		o.Toolbox(&made)

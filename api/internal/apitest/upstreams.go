@@ -68,7 +68,7 @@ func (g *Gateway) newPool(o Options) *upstream.Pool {
 	for range o.Upstreams {
 		g.Ups = append(g.Ups, testkit.Upstream(g.T))
 	}
-	file := config.Upstreams{Chains: make(map[string]config.ChainUpstreams)}
+	file := config.Upstreams{Known: o.Known, Chains: make(map[string]config.ChainUpstreams)}
 	for _, id := range o.Chains {
 		var list []config.Upstream
 		for i, u := range g.Ups {

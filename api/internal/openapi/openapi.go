@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/service/operation"
 )
 
@@ -28,6 +29,7 @@ const ServiceName = "Chain Access Gateway"
 type Options struct {
 	Operations []operation.Definition
 	Schemas    huma.Registry // of the inputs and outputs of the operations
+	Chains     *chain.Set
 	Plain      []Plain
 	Console    []Console
 	Shown      []Shown
@@ -108,7 +110,7 @@ func Build(o Options) *huma.OpenAPI {
 		own: huma.NewMapRegistry(schemasPrefix, huma.DefaultSchemaNamer), borrowed: o.Schemas, tags: map[string]bool{},
 	}
 	maps.Copy(d.schemas(), envelopeSchemas())
-	d.relay(o.StockClients)
+	d.relay(o.Chains, o.StockClients)
 	for _, op := range o.Operations {
 		if op.Meta().Route.Path != "" {
 			d.operation(op)

@@ -356,7 +356,7 @@ func TestOpenAPI_DescribesTheRelayFromTheCatalogs(t *testing.T) {
 			names[text] = true
 		}
 	})
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		if !names[string(c.ID)] {
 			t.Errorf("%s is not declared; there are %v", c.ID, slices.Sorted(maps.Keys(names)))
 		}

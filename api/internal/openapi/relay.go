@@ -26,11 +26,13 @@ var relayRefusals = []fault.Reason{
 }
 
 // relay describes /rpc/{chain} (docs/interface.md, 1.4).
-func (d *document) relay(stockClients bool) {
+func (d *document) relay(chains *chain.Set, stockClients bool) {
 	maps.Copy(d.schemas(), rpcSchemas())
 	chainParam := &huma.Param{
 		Name: "chain", In: "path", Required: true, Description: "the chain",
-		Schema: &huma.Schema{Type: huma.TypeString, Enum: chainNames(), Examples: []any{string(chain.EthMainnet)}},
+		Schema: &huma.Schema{
+			Type: huma.TypeString, Enum: chainNames(chains), Examples: []any{string(chain.EthMainnet)},
+		},
 	}
 	op := &huma.Operation{
 		Method: http.MethodPost, Path: "/rpc/{chain}", OperationID: "rpc", Summary: "Send JSON-RPC to a chain",
@@ -129,9 +131,9 @@ func (d *document) preflight(chainParam *huma.Param, path, name string) {
 	d.add(op)
 }
 
-func chainNames() []any {
+func chainNames(chains *chain.Set) []any {
 	var names []any
-	for _, c := range chain.All() {
+	for _, c := range chains.All() {
 		names = append(names, string(c.ID))
 	}
 	return names

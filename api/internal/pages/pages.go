@@ -35,9 +35,10 @@ type Facts struct {
 	MaxMessage int64 // to the MCP server, in bytes
 	// KeepCallDays is how long a call record is kept; the worker deletes older ones.
 	KeepCallDays int
-	Operations   []openapi.Operation               // of the document
-	Tools        []operation.Meta                  // metered operations with a route
-	AgentTools   []AgentTool                       // of the MCP server; none when it does not run
+	Operations   []openapi.Operation // of the document
+	Tools        []operation.Meta    // metered operations with a route
+	AgentTools   []AgentTool         // of the MCP server; none when it does not run
+	Chains       *chain.Set
 	Asset        func(file string) (string, error) // address of an asset
 	// Console reports whether the console has a page at a path; nil without a console.
 	Console func(path string) bool
@@ -147,7 +148,7 @@ func words(f Facts) template.FuncMap {
 		"asset":   f.Asset,
 		"themes":  Themes,
 		"title":   func(word string) string { return strings.ToUpper(word[:1]) + word[1:] },
-		"chains":  chain.All,
+		"chains":  f.Chains.All,
 		"plan":    plan.Must,
 		"tiers":   tiers,
 		"rate":    rate,
@@ -331,7 +332,7 @@ func ttl(d time.Duration) string {
 func methods() []*chain.Method {
 	var list []*chain.Method
 	seen := map[string]bool{}
-	for _, c := range chain.All() {
+	for _, c := range chain.BuiltIn().All() {
 		for _, m := range c.Methods() {
 			if !seen[m.Name] {
 				seen[m.Name] = true
@@ -376,7 +377,7 @@ func heavy() []heavyGroup {
 // weight returns the units of a call on Ethereum when the head is block 1,000,000.
 func weight(method, params string) (int, error) {
 	const head = 1_000_000
-	c, _ := chain.Lookup(string(chain.EthMainnet))
+	c, _ := chain.BuiltIn().Lookup(string(chain.EthMainnet))
 	m, ok := c.Method([]byte(method))
 	if !ok {
 		return 0, fmt.Errorf("%s is not in the catalog", method)

@@ -68,7 +68,7 @@ func wordings(t *testing.T, id chain.ID) (pack []wording) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	on, _ := chain.Lookup(string(id))
+	on, _ := chain.BuiltIn().Lookup(string(id))
 	for line := range strings.Lines(string(raw)) {
 		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		method, served := on.Method([]byte(row[2]))
@@ -123,7 +123,7 @@ func TestWordings_ReachNoClientButTheNodesOwnAnswers(t *testing.T) {
 			t.Parallel()
 			g := apitest.Setup(t, func(o *apitest.Options) { o.Chains = []chain.ID{id} })
 			key := g.Unlimited()
-			on, _ := chain.Lookup(string(id))
+			on, _ := chain.BuiltIn().Lookup(string(id))
 			charged := plan.Units(0)
 			pack := wordings(t, id)
 			for i, w := range pack {

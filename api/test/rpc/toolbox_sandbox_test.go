@@ -48,7 +48,7 @@ func (c *conformance) amount(text string) *big.Int {
 
 func TestToolbox_GasAndTransactionsAgreeWithTheSandboxsEVMChains(t *testing.T) {
 	t.Parallel()
-	for _, on := range chain.All() {
+	for _, on := range chain.BuiltIn().All() {
 		if on.Family != chain.EVM {
 			continue
 		}
@@ -216,7 +216,7 @@ func (c *conformance) transactionsAgree(slow toolbox.GasOffer) {
 
 func TestToolbox_TransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 	t.Parallel()
-	on, _ := chain.Lookup(string(chain.SolanaMainnet))
+	on, _ := chain.BuiltIn().Lookup(string(chain.SolanaMainnet))
 	c := conform(t, on)
 	from, to := c.box.SolanaAccounts()[5].Key, c.box.SolanaAccounts()[6].Key[ed25519.SeedSize:]
 	send := func(lamports uint64) string {
@@ -270,7 +270,7 @@ func TestToolbox_TransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 
 func TestToolbox_PricesAgreeWithTheSandboxsFeeds(t *testing.T) {
 	t.Parallel()
-	on, _ := chain.Lookup(string(chain.EthMainnet))
+	on, _ := chain.BuiltIn().Lookup(string(chain.EthMainnet))
 	c := conform(t, on)
 	feed, err := contracts.Named("PriceFeed")
 	c.Must(err)

@@ -57,7 +57,7 @@ func openToolbox(t *testing.T) (g *apitest.Gateway, key string) {
 	t.Helper()
 	g = apitest.Setup(t, func(o *apitest.Options) {
 		o.Upstreams, o.Chains = 1, nil
-		for _, c := range chain.All() {
+		for _, c := range chain.BuiltIn().All() {
 			o.Chains = append(o.Chains, c.ID)
 		}
 	})

@@ -13,9 +13,9 @@ import (
 
 // ForgetBoard deletes every chain's last snapshot from the board, for a start that must not trust
 // the previous run.
-func ForgetBoard(ctx context.Context, cfg config.Config) error {
+func ForgetBoard(ctx context.Context, cfg config.Config, known *chain.Set) error {
 	var ids []chain.ID
-	for _, c := range chain.All() {
+	for _, c := range known.All() {
 		ids = append(ids, c.ID)
 	}
 	return withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error { return b.Forget(ctx, ids...) })

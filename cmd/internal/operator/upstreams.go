@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -54,7 +53,7 @@ func UnknownErrors(ctx context.Context, cfg config.Config, providers config.Upst
 	}
 	var all []ChainErrors
 	err := withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error {
-		for _, c := range chain.All() {
+		for _, c := range providers.Known.All() {
 			if _, listed := providers.Chains[string(c.ID)]; !listed || (on != "" && string(c.ID) != on) {
 				continue
 			}
@@ -93,10 +92,12 @@ func Cordon(ctx context.Context, cfg config.Config, providers config.Upstreams, 
 
 // Uncordon removes cordons and returns the chains that had one. The upstreams file need not name
 // the upstream any more.
-func Uncordon(ctx context.Context, cfg config.Config, name, on string) ([]chain.ID, error) {
+func Uncordon(ctx context.Context, cfg config.Config, providers config.Upstreams,
+	name, on string,
+) ([]chain.ID, error) {
 	var freed []chain.ID
 	err := withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error {
-		for _, c := range chain.All() {
+		for _, c := range providers.Known.All() {
 			if on != "" && string(c.ID) != on {
 				continue
 			}
@@ -123,7 +124,7 @@ func chainsWith(providers config.Upstreams, name, on string) ([]chain.ID, error)
 	}
 	var ids []chain.ID
 	var names []string
-	for _, c := range chain.All() {
+	for _, c := range providers.Known.All() {
 		if on != "" && string(c.ID) != on {
 			continue
 		}
@@ -154,7 +155,7 @@ func named(providers config.Upstreams, on string) error {
 	if _, ok := providers.Chains[on]; ok || on == "" {
 		return nil
 	}
-	names := slices.DeleteFunc(connect.ChainNames(), func(name string) bool {
+	names := slices.DeleteFunc(providers.Known.IDs(), func(name string) bool {
 		_, ok := providers.Chains[name]
 		return !ok
 	})

@@ -50,7 +50,8 @@ func TestWorkerReadiness_SaysWhatDoesNotWork(t *testing.T) {
 			if on, _ := pool.Chain(chain.BaseMainnet); tc.snapshot != nil {
 				on.Apply(*tc.snapshot)
 			}
-			port := Port{Metrics: telemetry.NewMetrics(), Ready: WorkerReadiness(func() error { return tc.work }, pool)}
+			ready := WorkerReadiness(func() error { return tc.work }, pool)
+			port := Port{Metrics: telemetry.NewMetrics(nil), Ready: ready}
 			answer := httptest.NewRecorder()
 			port.handler(false).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz",
 				http.NoBody))

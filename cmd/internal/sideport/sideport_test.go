@@ -11,7 +11,7 @@ import (
 
 func TestMetrics_OnLoopbackAnswerOnlyRequestsThatNameThisMachine(t *testing.T) {
 	t.Parallel()
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	for _, tc := range []struct {
 		host     string
 		loopback bool // whether the listener is on loopback
@@ -86,7 +86,7 @@ func TestProfiles_NeedATokenOffLoopback(t *testing.T) {
 				if tc.shown != "" {
 					ask.Header.Set("Authorization", tc.shown)
 				}
-				Port{ProfileToken: tc.token, Metrics: telemetry.NewMetrics()}.handler(tc.loopback).ServeHTTP(
+				Port{ProfileToken: tc.token, Metrics: telemetry.NewMetrics(nil)}.handler(tc.loopback).ServeHTTP(
 					answer, ask)
 				if answer.Code != tc.status ||
 					(tc.status != http.StatusOK && strings.Contains(answer.Body.String(), "canary")) {

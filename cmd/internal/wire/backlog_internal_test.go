@@ -46,7 +46,7 @@ func TestBacklog_IsServedAsLongAsPostgreSQLReportsIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m, at := telemetry.NewMetrics(), time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+	m, at := telemetry.NewMetrics(nil), time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	w := backlogWatch{
 		record: s, figures: m.WatchBacklog(), chains: func() []chain.ID { return []chain.ID{chain.EthMainnet} },
 		final: time.Hour, now: func() time.Time { return at }, log: slog.New(slog.DiscardHandler),
@@ -90,7 +90,7 @@ func TestBacklog_FiguresHaveKnownLabelsAndServedChainsOnly(t *testing.T) {
 		},
 		Incidents: map[chain.ID]bool{chain.BaseMainnet: true, "served_once": true},
 	}
-	m := telemetry.NewMetrics()
+	m := telemetry.NewMetrics(nil)
 	m.WatchBacklog().Set(figuresOf(b, []chain.ID{chain.EthMainnet, chain.BaseMainnet}, now), now)
 	text := scraped(t, m)
 	for _, want := range []string{

@@ -39,8 +39,8 @@ func newMailSender(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.L
 //nolint:gocritic // read once at the start
 func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) *alerts.Watcher {
 	return alerts.New(alerts.Options{
-		Record: b.store, Board: b.board, Chains: b.pool.Chains, Mails: mails, PublicURL: cfg.PublicURL, Now: time.Now,
-		Logger: log,
+		Record: b.store, Board: b.board, Chains: b.pool.Chains, Known: b.pool.Known(), Mails: mails,
+		PublicURL: cfg.PublicURL, Now: time.Now, Logger: log,
 	})
 }
 

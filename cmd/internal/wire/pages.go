@@ -46,18 +46,19 @@ func newDoors(cfg config.Config, b *base, routes []Route,
 	o.Payments, o.FinalityDelay = settlement.New(b.pool, chain.BaseMainnet, o.Terms), cfg.X402FinalityDelay
 	o.Refunds, o.Toolbox = b.metrics.Calls, newToolbox(cfg, b, &o)
 	operations := service.New(o)
-	pages, err := newPages(cfg, operations, routes, o.Logger)
+	pages, err := newPages(cfg, operations, b.pool.Known(), routes, o.Logger)
 	return operations, pages, err
 }
 
 // newPages returns the pages for browsers. If mails are caught, the sign-in page links to them.
 //
 //nolint:gocritic // read once at the start
-func newPages(cfg config.Config, operations *service.Registry, routes []Route,
+func newPages(cfg config.Config, operations *service.Registry, known *chain.Set, routes []Route,
 	log *slog.Logger,
 ) (*site.Site, error) {
 	o := site.Options{
 		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: site.CallsOf(operations),
+		Known:   known,
 		Network: api.ClientNetwork(cfg.TrustedProxies), Refuse: api.WriteRefusal, Secret: []byte(cfg.KeyPepper),
 	}
 	for _, route := range routes {

@@ -44,7 +44,7 @@ func TestRedisHealth_StopsAndBeginsAdmittingAsThePolicyChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	metrics := telemetry.NewMetrics()
+	metrics := telemetry.NewMetrics(nil)
 	w := watchRedis(m, metrics, slog.New(slog.DiscardHandler), true)
 	w.every = 10 * time.Millisecond
 	if err := w.refuse(t.Context()); err != nil {

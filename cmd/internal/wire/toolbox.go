@@ -21,12 +21,12 @@ func newToolbox(cfg config.Config, b *base, o *service.Options) tools.Toolbox {
 	reader := node.New(b.pool, o.Links)
 	return tools.Toolbox{
 		Node:         reader,
-		Gas:          toolbox.NewGasOracle(reader, time.Now),
+		Gas:          toolbox.NewGasOracle(reader, b.pool.Known(), time.Now),
 		Transactions: toolbox.NewTxTracker(reader, time.Now),
 		Prices:       toolbox.NewPriceReader(reader, cfg.PriceHeartbeat, time.Now),
 		ENS: ens.New(reader,
 			egress.New(egress.Options{Now: time.Now, Trusted: strings.Fields(cfg.TrustedGateways)}), time.Now),
-		Ledger: toolbox.NewLedger(reader, time.Now),
+		Ledger: toolbox.NewLedger(reader, b.pool.Known(), time.Now),
 		Contracts: contracts.New(contracts.Options{
 			Node: reader, SourcifyURL: cfg.SourcifyURL, SignaturesURL: cfg.SignaturesURL, Answers: o.Answers,
 			Now: time.Now,

@@ -67,7 +67,7 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 		s.Close()
 		return nil, err
 	}
-	metrics := telemetry.NewMetrics()
+	metrics := telemetry.NewMetrics(pool.Known())
 	m.Measure(metrics.Pipelines)
 	b := &base{
 		store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: metrics,

@@ -17,7 +17,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
@@ -396,13 +395,5 @@ func TestRoles_NameTheServerThatDoesNotAnswer(t *testing.T) {
 	if err := wire.Serve(t.Context(), short, config.Upstreams{}, nil, log, nil); err == nil ||
 		!strings.HasPrefix(err.Error(), "KEY_PEPPER") {
 		t.Errorf("serve with a short pepper: %v", err)
-	}
-}
-
-func TestChainNames_AreTheSixChains(t *testing.T) {
-	t.Parallel()
-	want := "eth_mainnet base_mainnet arbitrum_one optimism_mainnet polygon_pos solana_mainnet"
-	if got := strings.Join(connect.ChainNames(), " "); got != want {
-		t.Errorf("got %s", got)
 	}
 }

@@ -99,7 +99,7 @@ func TestCapability_IsMeasuredWhereItExists(t *testing.T) {
 	} {
 		t.Run(string(id), func(t *testing.T) {
 			u := testkit.Upstream(t)
-			known, _ := chain.Lookup(string(id))
+			known, _ := chain.BuiltIn().Lookup(string(id))
 			u.On("eth_chainId", testkit.Result(fmt.Sprintf("0x%x", known.ChainID)))
 			u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", head)))
 			u.On("getGenesisHash", testkit.Result(solanaGenesis))
