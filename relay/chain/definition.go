@@ -46,7 +46,7 @@ const (
 type Addition struct {
 	Name   string
 	Weight int // 1, or 2 for one of the heavy class
-	// TTL is how long an answer may be reused; 0 for never.
+	// TTL is how long an answer to a call without parameters may be reused; 0 for never.
 	TTL time.Duration
 	// Needs is what an upstream must support.
 	Needs Capability

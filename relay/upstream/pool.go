@@ -77,8 +77,14 @@ func (p *Pool) Chain(id chain.ID) (*Chain, bool) {
 	return c, ok
 }
 
-// Known returns every chain that the gateway knows, with upstreams or without.
-func (p *Pool) Known() *chain.Set { return p.known }
+// Known returns every chain that the gateway knows, with upstreams or without. Without a pool,
+// these are the built-in ones.
+func (p *Pool) Known() *chain.Set {
+	if p == nil {
+		return chain.BuiltIn()
+	}
+	return p.known
+}
 
 // Chains returns the ids of the configured chains.
 func (p *Pool) Chains() []chain.ID { return slices.Clone(p.set.Load().order) }

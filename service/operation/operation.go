@@ -156,9 +156,7 @@ func Define[In, Out any](h *Runner, meta Meta, run func(context.Context, *Call, 
 	}
 	op.fill, op.counts = decoderOf(reflect.TypeFor[In]()), h.deps.Metrics.Of(meta.Name)
 	op.in, op.out = h.schema(reflect.TypeFor[In]()), h.schema(reflect.TypeFor[Out]())
-	if h.deps.Pool != nil {
-		ListChains(op.in, h.deps.Pool.Known(), meta.Metered()) // the toolbox reads no other Solana cluster
-	}
+	ListChains(op.in, h.deps.Pool.Known(), meta.Metered()) // the toolbox reads no other Solana cluster
 	h.named[meta.Name] = op
 	h.all = append(h.all, op)
 	return op

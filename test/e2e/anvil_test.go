@@ -23,22 +23,25 @@ const anvilProgram = "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 // seller receives the scripts' payments per call; no one has its key.
 const seller = "0x5e11e75e11E75e11E75e11e75e11e75E11e75E11"
 
-// TestGateway_WorksOverASecondNode serves two chains from anvil, which shares no code with the
-// sandbox's go-ethereum. It compares the toolbox with what ethers reads there, and pays per call
-// with ethers. Blocks are mined only on request by a script.
+// TestGateway_WorksOverASecondNode serves two built-in chains and an added one from anvil, which
+// shares no code with the sandbox's go-ethereum. It compares the toolbox with what ethers reads
+// there, and pays per call with ethers. Blocks are mined only on request by a script.
 func TestGateway_WorksOverASecondNode(t *testing.T) {
 	t.Parallel()
 	install(t)
-	ethereum, base := anvil(t, 1), anvil(t, 8453)
+	ethereum, base, added := anvil(t, 1), anvil(t, 8453), anvil(t, 31337)
 	file := filepath.Join(t.TempDir(), "upstreams.yaml")
 	text := fmt.Sprintf("chains:\n"+
 		"  eth_mainnet:\n    upstreams:\n      - name: anvil\n        url: %s\n"+
-		"  base_mainnet:\n    upstreams:\n      - name: anvil\n        url: %s\n", ethereum, base)
+		"  base_mainnet:\n    upstreams:\n      - name: anvil\n        url: %s\n"+
+		"  local:\n    define:\n      title: Local Anvil\n      chain_id: 31337\n      block_time: 2s\n"+
+		"      finality_depth: 5\n      max_log_blocks: 100\n      coin: LCL\n"+
+		"    upstreams:\n      - name: anvil\n        url: %s\n", ethereum, base, added)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := append(gateway(t, "--upstreams", file, "--pay-to", seller), "ETHEREUM_NODE="+ethereum, "BASE_NODE="+base,
-		"SELLER="+seller)
+		"ADDED_NODE="+added, "SELLER="+seller)
 	scripts, err := filepath.Glob("anvil/*.test.js")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
