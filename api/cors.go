@@ -19,6 +19,7 @@ var (
 	allowedMethods = []string{http.MethodPost}
 	menuMethods    = []string{http.MethodGet}
 	allowedHeaders = []string{"Authorization, Content-Type, Content-Encoding, X-Route-Tier, X-Route-Consistency, " +
+		"X-Route-Submission, " +
 		"X-PAYMENT, PAYMENT-SIGNATURE, Accept-Payment, solana-client, " +
 		"Mcp-Protocol-Version, Mcp-Session-Id, Last-Event-ID, *"}
 	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, Server-Timing, Retry-After, RateLimit-Limit, " +

@@ -112,6 +112,9 @@ const paymentHeader = "X-Payment"
 // consistencyHeader selects how strict a read is (docs/interface.md, 1.2.2).
 const consistencyHeader = "X-Route-Consistency"
 
+// submissionHeader selects where transactions are sent (docs/interface.md, 1.8.5).
+const submissionHeader = "X-Route-Submission"
+
 // requestOf reads what the relay needs from the path, the headers and the body. When it refuses the
 // request, the refusal still has to be counted; body is set if it could be read.
 func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBody) (body []byte, own *fault.Error) {
@@ -143,6 +146,15 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 		return body, fault.New(fault.ParameterRefused,
 			"X-Route-Consistency takes head: only upstreams that have the newest block are asked. "+
 				"Leave it out otherwise.")
+	}
+	switch c.Request.Header.Get(submissionHeader) {
+	case "", "public":
+	case "private":
+		e.Private = true
+	default:
+		return body, fault.New(fault.ParameterRefused,
+			"X-Route-Submission takes private or public: private sends transactions to endpoints that keep them "+
+				"out of the public mempool. Nothing was sent.")
 	}
 	return body, unread
 }

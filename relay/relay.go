@@ -79,7 +79,9 @@ type Envelope struct {
 	Tier      plan.Tier
 	// AtHead has only upstreams asked that said that they have the head that the gateway stands
 	// for.
-	AtHead  bool
+	AtHead bool
+	// Private has submissions sent to the operator's private endpoints alone.
+	Private bool
 	Network netip.Prefix // the client's, from netlimit.NetworkOf: bounds the records of its refused calls
 
 	received time.Time // when Serve began with the request; zero without Serve
@@ -125,6 +127,7 @@ type call struct {
 	admission.Call
 
 	envelope  *Envelope
+	on        *upstream.Chain // the upstreams that the call is for
 	started   time.Time
 	method    *chain.Method
 	measured  chain.Measured
@@ -204,6 +207,9 @@ func (r *Relay) classify(ctx context.Context, c *call, req jsonrpc.Request) *fau
 		return on.Refuse(string(req.Method), r.Links)
 	}
 	c.method, c.Metered.Method, c.Metered.Class = method, method.Name, string(method.Class)
+	if refusal := r.direct(c); refusal != nil {
+		return refusal
+	}
 	if refusal := r.measure(ctx, c, req.Params); refusal != nil {
 		return refusal
 	}
@@ -211,6 +217,26 @@ func (r *Relay) classify(ctx context.Context, c *call, req jsonrpc.Request) *fau
 	c.Metered.Class, c.Metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
 	if c.Subject.Tier != "" { // the price of the tier includes its multiplier
 		c.Metered.Units = plan.Cost(weight.Units, plan.Balanced)
+	}
+	return nil
+}
+
+// direct decides which upstreams a call is for: user operations are for bundlers, submissions whose
+// sender asks for it are for private endpoints, everything else is for nodes.
+func (r *Relay) direct(c *call) *fault.Error {
+	c.on = c.envelope.Chain
+	switch {
+	case c.method.Needs == chain.Bundler:
+		if c.on = c.on.Bundlers(); c.on == nil {
+			return c.envelope.Chain.RefuseUserOperation(c.method.Name, r.Links)
+		}
+	case c.method.Write && c.envelope.Private:
+		if c.on = c.on.PrivateEndpoints(); c.on == nil {
+			return r.Links.On(fault.New(fault.ParameterRefused,
+				"This gateway has no private endpoint for %s, so the transaction was not sent. Leave "+
+					"X-Route-Submission out to send it like any other, or ask for one at data.contact.",
+				c.envelope.Chain.ID))
+		}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 	l *lookup,
 ) (*upstream.Answer, *fault.Error) {
 	if l.rule == chain.Never || c.envelope.AtHead {
-		return c.envelope.Chain.Read(r.bounded(client, c), ask)
+		return c.on.Read(r.bounded(client, c), ask)
 	}
 	key := flightKey{
 		short: l.short, final: l.final, generation: l.generation, supply: ask.Supply, tier: ask.Tier,
@@ -55,7 +55,7 @@ func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 		ranOut := landed.failure != nil && landed.failure.Reason == fault.UpstreamTimeout
 		switch {
 		case landed.alone:
-			return c.envelope.Chain.Read(r.bounded(client, c), ask)
+			return c.on.Read(r.bounded(client, c), ask)
 		case ranOut && again && r.Now().Before(c.started.Add(r.Timeout)):
 			// The leader's deadline passed; this call has time left to retry once.
 		case landed.failure != nil:
@@ -83,7 +83,7 @@ func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.R
 			end()
 		}
 	}()
-	answer, failure = c.envelope.Chain.Read(r.bounded(ctx, c), ask)
+	answer, failure = c.on.Read(r.bounded(ctx, c), ask)
 	landed = readResult{failure: failure, upstream: ask.Asked.Upstream}
 	if answer != nil && answer.Rest != nil {
 		landed.alone, c.endFlight = true, end

@@ -25,7 +25,7 @@ const (
 // submit posts a transaction to exactly one upstream. A method that waits is posted as
 // eth_sendRawTransaction, and answered with the receipt once there is one.
 func (r *Relay) submit(client context.Context, c *call, ask *upstream.Request) (*upstream.Answer, *fault.Error) {
-	on := c.envelope.Chain
+	on := c.on
 	if !c.method.Waits {
 		answer, failure := on.Submit(r.bounded(client, c), ask)
 		return answer, withSubmission(on, ask.Params, failure)

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
@@ -59,12 +60,16 @@ func row(o *upstream.Overview) []string {
 	if o.HeadLag != nil {
 		lag = strconv.FormatUint(*o.HeadLag, 10)
 	}
+	name := o.Upstream
+	if o.Kind != config.KindNode {
+		name += " (" + o.Kind + ")"
+	}
 	able, unknown := o.Able()
 	for _, name := range unknown {
 		able = append(able, name+"?")
 	}
 	return []string{
-		string(o.Chain), o.Upstream, string(o.Supply), figure(o.Score, 1, "%.1f"), figure(o.P50, 1, about+"%.1f ms"),
+		string(o.Chain), name, string(o.Supply), figure(o.Score, 1, "%.1f"), figure(o.P50, 1, about+"%.1f ms"),
 		figure(o.P95, 1, about+"%.1f ms"), figure(o.ErrorRate, 100, "%.1f %%"), strconv.FormatInt(o.Calls, 10), lag,
 		words(o.State), cmp.Or(strings.Join(able, " "), "-"),
 	}

@@ -144,7 +144,22 @@ func (c *checker) chain(m member) {
 		read = append(read, u)
 		made.Upstreams = append(made.Upstreams, u.Upstream)
 	}
+	c.nodes(read, place)
 	c.report.Upstreams.Chains[m.name] = made
+}
+
+// nodes reports a chain of which every upstream is of a special kind: nobody answers its reads.
+func (c *checker) nodes(read []upstreamNode, place string) {
+	special := 0
+	for _, u := range read {
+		if u.Kind == KindPrivate || u.Kind == KindBundler {
+			special++
+		}
+	}
+	if special > 0 && special == len(read) {
+		c.mistake(read[0].fields[""], place+".upstreams",
+			"give an upstream of the kind node too: private ones and bundlers answer no reads of the chain")
+	}
 }
 
 // upstreamNode is an upstream with its position in the file.

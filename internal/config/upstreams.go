@@ -33,8 +33,10 @@ type ChainUpstreams struct {
 // Upstream is one provider endpoint; the tags are the members' names in the file. URL and header
 // values may name environment variables as ${NAME}, so that the file holds no credential.
 type Upstream struct {
-	Name    string            `yaml:"name"`
-	URL     string            `yaml:"url"`
+	Name string `yaml:"name"`
+	URL  string `yaml:"url"`
+	// Kind is what the upstream is asked for: KindNode (default), KindPrivate or KindBundler.
+	Kind    string            `yaml:"kind"`
 	Headers map[string]string `yaml:"headers"`
 	Supply  string            `yaml:"supply"`
 	// HTTP2 makes reads use HTTP/2 without TLS on an http:// address; submissions use HTTP/1.1 in
@@ -51,6 +53,13 @@ type Upstream struct {
 	// is learned from refusals. Longer ranges are split.
 	MaxLogBlocks uint64 `yaml:"max_log_blocks"`
 }
+
+// The kinds of upstreams (docs/decisions/0087-private-sending-and-bundlers.md).
+const (
+	KindNode    = "node"
+	KindPrivate = "private" // takes submissions whose senders ask for it, and nothing else
+	KindBundler = "bundler" // takes the ERC-4337 methods, and nothing else
+)
 
 const (
 	maxUpstreams   = 32 // per chain: names are labels of metrics
@@ -148,6 +157,12 @@ func (u *Upstream) complete(fault func(field, rule string), getenv func(string) 
 	}
 	if u.HTTP2 && strings.HasPrefix(strings.ToLower(u.URL), "https:") {
 		fault("http2", "leave it out: behind https:// HTTP/2 is negotiated")
+	}
+	if u.Kind == "" {
+		u.Kind = KindNode
+	}
+	if !slices.Contains([]string{KindNode, KindPrivate, KindBundler}, u.Kind) {
+		fault("kind", "give node, private or bundler")
 	}
 	if u.Supply == "" {
 		u.Supply = "public"

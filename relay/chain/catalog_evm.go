@@ -64,6 +64,14 @@ var evmMethods = []Method{
 	write("eth_sendRawTransaction"),
 	waiting(write("eth_sendRawTransactionSync")),
 
+	// User operations (ERC-4337), where the operator has a bundler. Sending one follows the rule of
+	// submissions.
+	bundled(write("eth_sendUserOperation")),
+	bundled(plain("eth_estimateUserOperationGas")),
+	bundled(plain("eth_getUserOperationByHash")),
+	bundled(plain("eth_getUserOperationReceipt")),
+	bundled(plain("eth_supportedEntryPoints")),
+
 	// Pending transactions, of the upstream that answers.
 	needing("txpool_status", TxPool),
 	heavy("txpool_content", TxPool),

@@ -23,7 +23,8 @@ const (
 		eth_getStorageAt eth_getStorageValues eth_getTransactionCount eth_getProof eth_call eth_estimateGas eth_createAccessList
 		eth_getLogs eth_getBlockByNumber eth_getBlockReceipts eth_getBlockTransactionCountByNumber eth_getUncleCountByBlockNumber
 		eth_getUncleByBlockNumberAndIndex eth_getTransactionByBlockNumberAndIndex eth_config eth_capabilities web3_clientVersion
-		web3_sha3 net_listening net_peerCount eth_protocolVersion txpool_status`
+		web3_sha3 net_listening net_peerCount eth_protocolVersion txpool_status
+		eth_estimateUserOperationGas eth_getUserOperationByHash eth_getUserOperationReceipt eth_supportedEntryPoints`
 	evmHeavy = `eth_simulateV1 debug_traceTransaction debug_traceCall debug_traceBlockByHash debug_traceBlockByNumber
 		debug_traceBlock debug_storageRangeAt debug_getRawBlock debug_getRawHeader debug_getRawReceipts debug_getRawTransaction
 		trace_call trace_callMany trace_rawTransaction trace_block trace_filter trace_get trace_transaction trace_replayTransaction
@@ -31,7 +32,7 @@ const (
 	arbHeavy = `arbtrace_call arbtrace_callMany arbtrace_rawTransaction arbtrace_block arbtrace_filter arbtrace_get
 		arbtrace_transaction arbtrace_replayTransaction arbtrace_replayBlockTransactions`
 	polygonNever = `bor_getAuthor bor_getCurrentValidators bor_getCurrentProposer bor_getRootHash bor_getSignersAtHash`
-	evmWrite     = `eth_sendRawTransaction eth_sendRawTransactionSync`
+	evmWrite     = `eth_sendRawTransaction eth_sendRawTransactionSync eth_sendUserOperation`
 
 	solanaShort = `getSlot`
 	solanaNever = `getBlockHeight getEpochSchedule getMinimumBalanceForRentExemption getVersion getFirstAvailableBlock
@@ -126,6 +127,9 @@ func TestCatalog_MethodsNameWhatTheSupplierMustHave(t *testing.T) {
 			want := needs[family]
 			if m.Name == "eth_simulateV1" {
 				want = chain.Simulate
+			}
+			if strings.Contains(m.Name, "UserOperation") || m.Name == "eth_supportedEntryPoints" {
+				want = chain.Bundler
 			}
 			if m.Needs != want {
 				t.Errorf("%s needs %q, want %q", m.Name, m.Needs, want)

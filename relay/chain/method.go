@@ -64,6 +64,7 @@ const (
 	Archive  Capability = "archive" // state of every block
 	Data     Capability = "data"    // what the data service needs: transfers and token balances by owner
 	History  Capability = "history" // Solana: every block since the first
+	Bundler  Capability = "bundler" // ERC-4337; upstreams of the kind bundler have it
 )
 
 // Method is one row of the catalog. Methods are shared by the chains of a family and never change.
@@ -239,6 +240,11 @@ func needing(name string, needs Capability) Method {
 func write(name string) Method {
 	m := plain(name)
 	m.Write = true
+	return m
+}
+
+func bundled(m Method) Method {
+	m.Needs = Bundler
 	return m
 }
 

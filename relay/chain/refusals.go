@@ -40,6 +40,13 @@ func (c *Chain) Refuse(name string, links Links) *fault.Error {
 		quoted, c.ID))
 }
 
+// RefuseUserOperation returns the error for a method of ERC-4337 on a chain without a bundler.
+func (c *Chain) RefuseUserOperation(name string, links Links) *fault.Error {
+	return links.On(fault.New(fault.MethodNotServed,
+		"%s is a method of ERC-4337 bundlers, and this gateway has none for %s. Send it to a bundler, or a "+
+			"transaction with eth_sendRawTransaction.", excerpt([]byte(name)), c.ID))
+}
+
 // elsewhere returns the paths of the built-in chains that do serve the method.
 func (c *Chain) elsewhere(name string) string {
 	var paths []string
@@ -170,10 +177,6 @@ var evmRefusals = []refusalRule{
 	{"wallet_*", "It is a method of wallets. Send it to your wallet."},
 
 	{"eth_sendRawTransactionConditional", adviceSend},
-	{
-		"eth_sendUserOperation",
-		"User operations go to a bundler. Send it to one, or a transaction with eth_sendRawTransaction.",
-	},
 	{"eth_sendPrivate*", adviceBundle},
 	{"eth_cancelPrivate*", adviceBundle},
 	{"eth_sendBundle", adviceBundle},

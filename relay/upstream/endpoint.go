@@ -30,6 +30,7 @@ type Endpoint struct {
 	Supply plan.Supply
 
 	family      chain.Family
+	kind        kind
 	rank        int             // of the supply, the cheapest is 0
 	configured  config.Upstream // as in the upstreams file
 	fingerprint string          // of address and chain id
@@ -75,7 +76,8 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 	e := &Endpoint{
 		Name:   u.Name,
 		Supply: plan.Supply(u.Supply),
-		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: ratelimit.New(u),
+		family: family, kind: kindOf(u.Kind), rank: supplyRank(plan.Supply(u.Supply)),
+		template: template, limits: ratelimit.New(u),
 		writes: transport.NewWriter(),
 		scrub:  scrub.New(address, u.Headers),
 		health: health{now: now}, lacking: unsupported{now: now},
@@ -83,6 +85,10 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 	}
 	if u.Price != nil {
 		e.tariff = u.Price.Tariff(family == chain.Solana)
+	}
+	if e.kind != node {
+		// until a probe says otherwise
+		e.state.Store(&UpstreamState{Name: u.Name, Usable: true, ChainIDOK: true})
 	}
 	e.reads = transport.NewReader(template, u.HTTP2, now, e.spokeUnasked)
 	return e, nil

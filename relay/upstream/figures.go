@@ -35,7 +35,7 @@ type Figures struct {
 // Figures returns what this process observed of the chain's upstreams.
 func (c *Chain) Figures() []Figures {
 	all := make([]Figures, 0, len(c.endpoints))
-	for _, e := range c.endpoints {
+	for e := range c.all() {
 		f := e.health.figures(c.now())
 		f.Upstream, f.Fingerprint, f.Processes = e.Name, e.fingerprint, 1
 		all = append(all, f)

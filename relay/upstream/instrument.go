@@ -106,8 +106,12 @@ func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer, log *slog
 // instrument creates the series of a set's upstreams, before the set is in force.
 func (p *Pool) instrument(set *chainSet) {
 	for id, c := range set.chains {
-		c.tracer, c.panics = p.tracer, p.panics
-		for _, e := range c.endpoints {
+		for _, of := range append(c.special[:], c) {
+			if of != nil {
+				of.tracer, of.panics = p.tracer, p.panics
+			}
+		}
+		for e := range c.all() {
 			if e.spending.chain == "" || e.spending.ledger != p.ledger { // calls in flight read it
 				e.spending = spending{p.ledger, string(id)}
 			}
@@ -125,7 +129,7 @@ func (p *Pool) instrument(set *chainSet) {
 // forget removes the series of upstreams that the next set no longer has.
 func (p *Pool) forget(old, next *chainSet) {
 	for id, c := range old.chains {
-		for _, e := range c.endpoints {
+		for e := range c.all() {
 			if on, ok := next.chains[id]; !ok || on.Fingerprint(e.Name) == "" {
 				p.metrics.Remove(string(id), e.Name)
 			}
@@ -144,7 +148,7 @@ func (p *Pool) states() []telemetry.ChainState {
 		if at := c.measuredAt.Load(); at > 0 {
 			of.MeasuredAt = time.Unix(0, at)
 		}
-		for _, e := range c.endpoints {
+		for e := range c.all() {
 			u := telemetry.UpstreamState{
 				Name: e.Name, Excluded: e.health.snapshot(now).out, Cordoned: e.cordoned.Load(),
 			}

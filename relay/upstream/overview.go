@@ -14,9 +14,11 @@ import (
 // Overview is what is known of one upstream, for operators, from the upstreams file, the probes,
 // the cordons and the processes.
 type Overview struct {
-	Chain    chain.ID    `json:"chain"`
-	Upstream string      `json:"upstream"`
-	Supply   plan.Supply `json:"supply"`
+	Chain    chain.ID `json:"chain"`
+	Upstream string   `json:"upstream"`
+	// Kind is what the upstream is asked for: node, private or bundler.
+	Kind   string      `json:"kind"`
+	Supply plan.Supply `json:"supply"`
 	// Score is the score by which standard reads choose, in milliseconds, lower is better: the p90
 	// latency, increased by failures, throttling and lag. nil without measurements.
 	Score *float64 `json:"score"`
@@ -67,9 +69,11 @@ func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 	var all []Overview
 	for _, id := range ids {
 		c, _ := p.Chain(id)
-		for _, e := range c.endpoints {
+		for e := range c.all() {
 			snapshot := posted[id].Snapshot
-			o := Overview{Chain: id, Upstream: e.Name, Supply: e.Supply, MeasuredAt: snapshot.MeasuredAt}
+			o := Overview{
+				Chain: id, Upstream: e.Name, Kind: e.kind.String(), Supply: e.Supply, MeasuredAt: snapshot.MeasuredAt,
+			}
 			s, measured := snapshot.of(e)
 			i := slices.IndexFunc(figures[id], func(f Figures) bool {
 				return f.Upstream == e.Name && f.Fingerprint == e.fingerprint
@@ -80,7 +84,9 @@ func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 			}
 			o.figures(seen, s, c.toleratedLag())
 			o.state(posted[id], seen, s, measured)
-			o.capabilities(c, s, p.now())
+			if e.kind == node {
+				o.capabilities(c, s, p.now())
+			}
 			all = append(all, o)
 		}
 	}
@@ -296,6 +302,9 @@ const (
 // Availability returns the chain's availability of a capability.
 func (c *Chain) Availability(of chain.Capability) Availability {
 	now, best, open := c.now(), Unmeasured, false
+	if of == chain.Bundler {
+		return c.ofBundlers(now)
+	}
 	for _, e := range c.eligible() {
 		stands, counts := e.availability(of, now)
 		if !counts {
@@ -307,6 +316,18 @@ func (c *Chain) Availability(of chain.Capability) Availability {
 		return Unmeasured
 	}
 	return best
+}
+
+// ofBundlers is the availability of the ERC-4337 methods.
+func (c *Chain) ofBundlers(now time.Time) Availability {
+	on := c.Bundlers()
+	if on == nil {
+		return Absent
+	}
+	if slices.ContainsFunc(on.endpoints, func(e *Endpoint) bool { return e.serves(e.state.Load(), now) }) {
+		return Live
+	}
+	return Away
 }
 
 // availability returns the value for one upstream. counts is false for an upstream of another

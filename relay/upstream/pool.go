@@ -5,6 +5,7 @@
 package upstream
 
 import (
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,7 @@ type Chain struct {
 	*memory
 
 	endpoints  []*Endpoint
+	special    [kinds]*Chain                               // upstreams that answer no plain reads, by kind; nil for none
 	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
 	now        func() time.Time
 	slack      uint64       // blocks that a head may be ahead of the block time
@@ -93,7 +95,10 @@ func (p *Pool) Chains() []chain.ID { return slices.Clone(p.set.Load().order) }
 func (p *Pool) Close() {
 	p.racing.Wait()
 	for _, c := range p.set.Load().chains {
-		for _, e := range slices.Concat(c.leavingEndpoints(), c.endpoints) {
+		for _, e := range c.leavingEndpoints() {
+			e.close()
+		}
+		for e := range c.all() {
 			e.close()
 		}
 	}
@@ -102,7 +107,7 @@ func (p *Pool) Close() {
 // Fingerprint returns the fingerprint that a verdict on an upstream must have; empty for an unknown
 // name.
 func (c *Chain) Fingerprint(name string) string {
-	for _, e := range c.endpoints {
+	for e := range c.all() {
 		if e.Name == name {
 			return e.fingerprint
 		}
@@ -126,7 +131,7 @@ func (c *Chain) Joined() bool { return c.joined }
 // Apply puts the verdicts of a snapshot in force. It skips upstreams that this process does not
 // have, or has with another address or chain id.
 func (c *Chain) Apply(s Snapshot) {
-	for _, e := range c.endpoints {
+	for e := range c.all() {
 		if state, ok := s.of(e); ok {
 			e.state.Store(&state)
 			e.health.probed(state.Usable, s.MeasuredAt)
@@ -149,7 +154,7 @@ func (c *Chain) Measured() bool { return c.measuredAt.Load() != 0 }
 // follow applies what the board holds: cordons first, so that no verdict opens a cordoned upstream.
 func (c *Chain) follow(posted Posted) {
 	c.newest.Store(&posted)
-	for _, e := range c.endpoints {
+	for e := range c.all() {
 		e.cordon(posted)
 		e.followLogLimit(posted, c.now())
 	}
@@ -166,4 +171,58 @@ func (c *Chain) follow(posted Posted) {
 func (e *Endpoint) cordon(posted Posted) {
 	_, cordoned := posted.Cordons[e.Name]
 	e.cordoned.Store(cordoned)
+}
+
+// kind is what an upstream is asked for (docs/decisions/0087-private-sending-and-bundlers.md).
+type kind uint8
+
+const (
+	node kind = iota
+	private
+	bundler
+	kinds // how many there are
+)
+
+func kindOf(name string) kind {
+	switch name {
+	case config.KindPrivate:
+		return private
+	case config.KindBundler:
+		return bundler
+	}
+	return node
+}
+
+func (k kind) String() string {
+	return [...]string{config.KindNode, config.KindPrivate, config.KindBundler}[k]
+}
+
+// PrivateEndpoints returns the chain's endpoints that keep submissions out of the public mempool;
+// nil if the operator has none. Submit follows the same rules there: one endpoint, once.
+func (c *Chain) PrivateEndpoints() *Chain { return c.special[private] }
+
+// Bundlers returns the chain's ERC-4337 bundlers; nil if the operator has none.
+func (c *Chain) Bundlers() *Chain { return c.special[bundler] }
+
+// of returns the chain of the upstreams of a kind, and makes it if there is none. It shares what is
+// known of the chain.
+func (c *Chain) of(k kind) *Chain {
+	if k == node {
+		return c
+	}
+	if c.special[k] == nil {
+		c.special[k] = &Chain{Chain: c.Chain, memory: c.memory, now: c.now, joined: c.joined}
+	}
+	return c.special[k]
+}
+
+// all returns the upstreams of every kind, nodes first.
+func (c *Chain) all() iter.Seq[*Endpoint] {
+	return func(yield func(*Endpoint) bool) {
+		for _, of := range append([]*Chain{c}, c.special[:]...) {
+			if of != nil && slices.ContainsFunc(of.endpoints, func(e *Endpoint) bool { return !yield(e) }) {
+				return
+			}
+		}
+	}
 }

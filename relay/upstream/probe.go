@@ -90,6 +90,7 @@ func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
 			return nil
 		})
 	}
+	s.Special = c.probeSpecial(ctx, &asking, now)
 	_ = asking.Wait() // failures are in the snapshot
 	if c.judge(ctx, &s) {
 		c.forgetPast(&s)
@@ -149,6 +150,49 @@ func (c *Chain) probeEndpoint(ctx context.Context, e *Endpoint, last Snapshot, n
 		c.measureFinality(ctx, e, &s, now)
 	}
 	s.Capabilities = c.measureCapabilities(ctx, begin, e, before.Capabilities, head, now)
+	return s
+}
+
+// probeSpecial measures the upstreams of special kinds within a round of probes.
+func (c *Chain) probeSpecial(ctx context.Context, asking *parallel.Group, now time.Time) []UpstreamState {
+	var special []*Endpoint
+	for e := range c.all() {
+		if e.kind != node {
+			special = append(special, e)
+		}
+	}
+	states := make([]UpstreamState, len(special))
+	last := c.prober.last
+	for i, e := range special {
+		asking.Go(func() error {
+			states[i] = c.probeIdentity(ctx, e, &last, now)
+			return nil
+		})
+	}
+	return states
+}
+
+// probeIdentity asks an upstream which chain it is of, now and then. Many private endpoints take
+// nothing but submissions, so one that refuses the question is believed to be what the upstreams
+// file says. A signed transaction names its chain itself.
+func (c *Chain) probeIdentity(ctx context.Context, e *Endpoint, last *Snapshot, now time.Time) UpstreamState {
+	if before, ok := last.of(e); ok && now.Sub(before.ChainIDAt) < identityEvery {
+		return before
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	s := UpstreamState{Name: e.Name, Fingerprint: e.fingerprint, ChainIDOK: true, Usable: true}
+	started := c.now()
+	same, reason := c.identify(ctx, e)
+	s.LatencyMicros = c.now().Sub(started).Microseconds()
+	switch {
+	case reason == "" && !same:
+		s.ChainIDOK, s.Usable, s.Reason = false, false, ReasonWrongChain
+	case reason == ReasonUnreachable:
+		s.Usable, s.Reason = false, reason
+	default:
+		s.ChainIDAt = now.UTC().Truncate(time.Second)
+	}
 	return s
 }
 

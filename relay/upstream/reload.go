@@ -133,7 +133,8 @@ func (p *Pool) newChain(known *chain.Chain, listed []config.Upstream, old *chain
 			e.configured, e.fingerprint = u, mark
 			e.inherit(c.newest.Load())
 		}
-		c.endpoints = append(c.endpoints, e)
+		to := c.of(e.kind)
+		to.endpoints = append(to.endpoints, e)
 	}
 	c.slack = c.slackOf()
 	c.takeOver(before, p.now())
@@ -158,7 +159,7 @@ func (c *Chain) same(u config.Upstream, mark string) *Endpoint {
 	if c == nil {
 		return nil
 	}
-	for _, e := range c.endpoints {
+	for e := range c.all() {
 		if e.fingerprint == mark && reflect.DeepEqual(e.configured, u) {
 			return e
 		}
@@ -179,7 +180,7 @@ func (s *chainSet) leaving() map[*Endpoint]bool {
 func (s *chainSet) endpoints() map[*Endpoint]bool {
 	all := make(map[*Endpoint]bool)
 	for _, c := range s.chains {
-		for _, e := range c.endpoints {
+		for e := range c.all() {
 			all[e] = true
 		}
 	}

@@ -37,6 +37,8 @@ type Snapshot struct {
 	// Checkpoints are hashes that reveal a reorg, the newest last; a few at most.
 	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"`
 	Upstreams   []UpstreamState `json:"upstreams"`
+	// Special are the verdicts on upstreams of the kinds private and bundler.
+	Special []UpstreamState `json:"special,omitempty"`
 }
 
 // DeepHead is a consensus of upstreams about the block that a tag names; zero before the first. It
@@ -132,9 +134,13 @@ func (s *Snapshot) isOf(c *chain.Chain) bool { return s.ChainID == 0 || s.ChainI
 
 // of returns the state of an endpoint with the same name, address and chain id.
 func (s *Snapshot) of(e *Endpoint) (UpstreamState, bool) {
-	for i := range s.Upstreams {
-		if s.Upstreams[i].Name == e.Name && s.Upstreams[i].Fingerprint == e.fingerprint {
-			return s.Upstreams[i], true
+	of := s.Upstreams
+	if e.kind != node {
+		of = s.Special
+	}
+	for i := range of {
+		if of[i].Name == e.Name && of[i].Fingerprint == e.fingerprint {
+			return of[i], true
 		}
 	}
 	return UpstreamState{}, false

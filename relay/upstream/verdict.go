@@ -96,7 +96,7 @@ func field(upstream string, kind rules.ErrorKind) string {
 func (b *Board) putAllUnknown(ctx context.Context, p *Pool) error {
 	var failed error
 	for id, c := range p.set.Load().chains {
-		for _, e := range c.endpoints {
+		for e := range c.all() {
 			taken := e.unknown.Take()
 			if len(taken) == 0 {
 				continue

@@ -47,6 +47,10 @@ func (d *document) relay(chains *chain.Set, stockClients bool) {
 		Parameters: []*huma.Param{chainParam, {
 			Name: "X-Route-Tier", In: "header", Description: tierText(),
 			Schema: &huma.Schema{Type: huma.TypeString, Enum: tierNames(), Default: string(plan.Balanced)},
+		}, {
+			Name: "X-Route-Submission", In: "header",
+			Description: "private sends transactions to an endpoint that keeps them out of the public mempool",
+			Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"public", "private"}, Default: "public"},
 		}},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonMedia: {
 			Schema: &huma.Schema{OneOf: []*huma.Schema{

@@ -21,7 +21,8 @@ import (
 // Methods that the sandbox's node, go-ethereum, does not have.
 const (
 	absentEverywhere = `eth_protocolVersion trace_block trace_call trace_callMany trace_filter trace_get trace_rawTransaction
-		trace_replayBlockTransactions trace_replayTransaction trace_transaction`
+		trace_replayBlockTransactions trace_replayTransaction trace_transaction
+		eth_estimateUserOperationGas eth_getUserOperationByHash eth_getUserOperationReceipt eth_supportedEntryPoints`
 	absentOnArbitrum = ` arbtrace_block arbtrace_call arbtrace_callMany arbtrace_filter arbtrace_get arbtrace_rawTransaction
 		arbtrace_replayBlockTransactions arbtrace_replayTransaction arbtrace_transaction`
 	absentOnPolygon = ` bor_getAuthor bor_getCurrentProposer bor_getCurrentValidators bor_getRootHash ` +

@@ -1,0 +1,83 @@
+package probing
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/internal/testkit/require"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/upstreamtest"
+)
+
+// A private endpoint may serve nothing but submissions, so only one that names another chain is
+// left out, and one that cannot be reached comes last.
+func TestSpecial_ProbesAskWhichChainItIsOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply          testkit.Reply
+		isOf, isUsable bool
+		reason         string
+	}{
+		"answers":      {testkit.Result("0x1"), true, true, ""},
+		"refuses":      {testkit.Error(-32601, "the method does not exist"), true, true, ""},
+		"forbids":      {testkit.Raw(http.StatusForbidden, "text/plain", "no"), true, true, ""},
+		"other chain":  {testkit.Result("0x2105"), false, false, "wrong_chain"},
+		"does not say": {testkit.Reset(), true, false, "unreachable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node, private := testkit.Upstream(t), testkit.Upstream(t)
+			node.On("eth_chainId", testkit.Result("0x1"))
+			node.On("eth_blockNumber", testkit.Result("0x100"))
+			private.On("eth_chainId", c.reply)
+			list := upstreamtest.Providers(node)
+			list = append(list, config.Upstream{
+				Name: "private", URL: private.URL, Kind: config.KindPrivate, Supply: string(plan.Public),
+			})
+			pool, on := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, list)
+			s, err := pool.Probe(upstreamtest.Context(t), chain.EthMainnet)
+			require.NoError(t, err)
+			require.Len(t, s.Special, 1)
+			expect.Equal(t, s.Special[0].ChainIDOK, c.isOf, "of the chain")
+			expect.Equal(t, s.Special[0].Usable, c.isUsable, "usable")
+			expect.Equal(t, s.Special[0].Reason, c.reason)
+			expect.Equal(t, private.Count("eth_blockNumber"), 0, "heads asked of it")
+			expect.Len(t, s.Upstreams, 1, "nodes")
+
+			on.Apply(s)
+			ask := upstreamtest.Call("eth_sendRawTransaction")
+			private.On("eth_sendRawTransaction", testkit.Result("0x01"))
+			answer, failure := on.PrivateEndpoints().Submit(upstreamtest.Context(t), ask)
+			if failure == nil {
+				answer.Release()
+			}
+			expect.Equal(t, failure == nil, c.isOf, "submissions are taken")
+		})
+	}
+}
+
+// What the board knows of a special upstream survives a reload, and the file may take it away.
+func TestSpecial_ReloadKeepsItsVerdict(t *testing.T) {
+	t.Parallel()
+	node, private := testkit.Upstream(t), testkit.Upstream(t)
+	nodes := upstreamtest.Providers(node)
+	special := config.Upstream{Name: "private", URL: private.URL, Kind: config.KindPrivate, Supply: string(plan.Public)}
+	file := func(list ...config.Upstream) config.Upstreams {
+		return config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): {Upstreams: list}}}
+	}
+	pool, _ := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, append(nodes, special))
+	counts, err := pool.Reload(file(append(nodes, special)...))
+	require.NoError(t, err)
+	expect.Equal(t, counts.Kept, 2, "upstreams kept")
+	counts, err = pool.Reload(file(nodes...))
+	require.NoError(t, err)
+	expect.Equal(t, counts.Removed, 1, "upstreams removed")
+	on, _ := pool.Chain(chain.EthMainnet)
+	expect.Equal(t, on.PrivateEndpoints() == nil, true, "no private endpoint is left")
+	expect.Equal(t, on.Fingerprint("private"), "", "its fingerprint")
+}
