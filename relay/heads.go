@@ -70,7 +70,8 @@ func (c *call) place(ask *upstream.Request) {
 }
 
 // readPlaced asks the upstreams that have the block of a read, and holds an answer about a block
-// that the gateway does not stand for yet.
+// that the gateway does not stand for yet. If the gateway cannot stand for it in time, the block is
+// not there yet, because the next upstream would say so: the answer is null.
 func (r *Relay) readPlaced(client context.Context, c *call, ask *upstream.Request, look *lookup,
 ) (*upstream.Answer, *fault.Error) {
 	c.place(ask)
@@ -79,18 +80,21 @@ func (r *Relay) readPlaced(client context.Context, c *call, ask *upstream.Reques
 		return r.readOwn(client, c, ask, look)
 	}
 	answer, failure := r.read(client, c, ask, look)
-	r.hold(client, c, ask.Asked.Upstream, c.shown(answer, look))
-	return answer, failure
+	if r.hold(client, c, ask.Asked.Upstream, c.shown(answer, look)) || c.method.Null == chain.NullAnswer {
+		return answer, failure
+	}
+	answer.Release()
+	return &upstream.Answer{Result: []byte("null")}, nil
 }
 
-// hold waits until clients may be told of the block that an answer shows; zero for none.
-func (r *Relay) hold(client context.Context, c *call, by string, block uint64) {
+// hold waits until clients may be told of the block that an answer shows; zero for none. It reports
+// whether they may.
+func (r *Relay) hold(client context.Context, c *call, by string, block uint64) bool {
 	if block <= c.heads.Latest {
-		return
+		return true
 	}
-	if head, _ := c.envelope.Chain.Head(); block > head {
-		c.envelope.Chain.Hold(r.bounded(client, c), by, block)
-	}
+	head, _ := c.envelope.Chain.Head()
+	return block <= head || c.envelope.Chain.Hold(r.bounded(client, c), by, block)
 }
 
 // readOwn asks for a safe or finalized block. An upstream chooses it, as it may know a newer one

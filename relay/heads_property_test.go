@@ -27,6 +27,9 @@ func TestHeads_PropertyNoClientSeesABlockAndThenNone(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	nodes := []*chainNode{newNode(t, firstHead), newNode(t, firstHead), newNode(t, firstHead)}
+	for _, n := range nodes {
+		n.sees(firstHead)
+	}
 	processes := [2]*process{newProcess(t, server, nodes...), newProcess(t, server, nodes...)}
 	for _, p := range processes {
 		p.stands(t)
@@ -63,7 +66,7 @@ func grow(nodes []*chainNode, done <-chan struct{}) {
 	defer tick.Stop()
 	for head := firstHead; ; head++ {
 		for _, n := range nodes {
-			n.head.Store(max(n.head.Load(), head-random.Uint64N(9)))
+			n.sees(max(n.head.Load(), head-random.Uint64N(9)))
 		}
 		select {
 		case <-done:
@@ -73,13 +76,21 @@ func grow(nodes []*chainNode, done <-chan struct{}) {
 	}
 }
 
-// client remembers the highest block that it was told.
+// sees has a node know a head. Its safe and finalized blocks advance by eight.
+func (n *chainNode) sees(head uint64) {
+	n.head.Store(head)
+	n.safe.Store(head - head%8 - 16)
+	n.finalized.Store(head - head%8 - 32)
+}
+
+// client remembers the highest blocks that it was told.
 type client struct {
-	t         *testing.T
-	processes [2]*process
-	random    *rand.Rand
-	told      uint64
-	refused   int64
+	t               *testing.T
+	processes       [2]*process
+	random          *rand.Rand
+	told            uint64
+	safe, finalized uint64
+	refused         int64
 }
 
 // step makes one call and checks its answer.
@@ -99,7 +110,18 @@ func (c *client) step() {
 }
 
 func (c *client) choose(known uint64) (method, params string, check func([]byte)) {
-	switch c.random.IntN(7) {
+	if c.random.IntN(100) == 0 {
+		return "eth_getBlockByNumber", blockParams(known + 1), func(result []byte) {
+			if string(result) != "null" { // it may be there, and counts then
+				c.block(result, known, false)
+			}
+		}
+	}
+	switch c.random.IntN(9) {
+	case 7:
+		return c.deep("safe", &c.safe)
+	case 8:
+		return c.deep("finalized", &c.finalized)
 	case 0:
 		return "eth_blockNumber", `[]`, func(result []byte) { c.see(result, known, "eth_blockNumber") }
 	case 1:
@@ -127,6 +149,27 @@ func (c *client) choose(known uint64) (method, params string, check func([]byte)
 			return
 		}
 		c.tell(numberOf(logs[len(logs)-1].BlockNumber, 0), known, "eth_getLogs")
+	}
+}
+
+// deep asks for the block of a tag, or for the state at it. Neither is older than what was told.
+func (c *client) deep(tag string, told *uint64) (method, params string, check func([]byte)) {
+	known := *told
+	if c.random.IntN(2) == 0 {
+		return "eth_getBalance", fmt.Sprintf(`["0xaa",%q]`, tag), func(result []byte) {
+			n, _ := quantity(result)
+			if n < known {
+				c.t.Errorf("the state at %s is of %d after %d was told", tag, n, known)
+			}
+			*told = max(known, n)
+		}
+	}
+	return "eth_getBlockByNumber", fmt.Sprintf(`[%q,false]`, tag), func(result []byte) {
+		shown := readProof(&blockProof, result)
+		if !shown.numbered || shown.number < known {
+			c.t.Errorf("the %s block is %s after %d was told", tag, result, known)
+		}
+		*told = max(known, shown.number)
 	}
 }
 

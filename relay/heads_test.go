@@ -28,8 +28,9 @@ import (
 type chainNode struct {
 	*testkit.UpstreamServer
 
-	head atomic.Uint64
-	safe atomic.Uint64
+	head      atomic.Uint64
+	safe      atomic.Uint64
+	finalized atomic.Uint64
 }
 
 const firstHead uint64 = 1_000_000
@@ -56,8 +57,11 @@ func (n *chainNode) answer(x *testkit.Exchange) {
 		reply = testkit.Result(hexOf(head))
 	case "eth_getBlockByNumber":
 		reply = testkit.Result(nil)
-		if first == "safe" {
+		switch first {
+		case "safe":
 			first = hexOf(n.safe.Load())
+		case "finalized":
+			first = hexOf(n.finalized.Load())
 		}
 		if number := numberOf(first, head); number <= head {
 			reply = testkit.Result(map[string]any{
@@ -173,6 +177,8 @@ func (p *process) probed(nodes []*chainNode) {
 			LatencyMicros: int64(1000 * (i + 1)), // the first is preferred
 		})
 	}
+	s.Safe.Number, s.Finalized.Number = nodes[0].safe.Load(), nodes[0].finalized.Load()
+	s.Safe.VouchedAt, s.Finalized.VouchedAt = s.MeasuredAt, s.MeasuredAt
 	p.on.Apply(s)
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/expect"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
@@ -39,6 +41,9 @@ func (a got) number(t *testing.T) uint64 {
 		return shown
 	}
 	p := readProof(&blockProof, []byte(a.result))
+	if !p.numbered {
+		p = readProof(&receiptProof, []byte(a.result))
+	}
 	if !p.numbered {
 		t.Errorf("no number in %q %q %v", a.result, a.inBand, a.fault)
 	}
@@ -114,18 +119,47 @@ func TestHold_ABlockThatTwoUpstreamsHaveIsAnsweredOnceItIsTold(t *testing.T) {
 	expect.Equal(t, a.number(t), firstHead+1, "latest of another process")
 }
 
-func TestHold_ABlockThatOneUpstreamHasIsAnsweredAfterASecond(t *testing.T) {
+func TestHold_ABlockThatOnlyOneUpstreamHasIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	nodes := []*chainNode{newNode(t, firstHead), newNode(t, firstHead), newNode(t, firstHead)}
 	p := newProcess(t, testkit.Redis(t), nodes...)
 	p.stands(t)
 	nodes[0].head.Store(firstHead + 1)
-	began := time.Now()
-	a := p.call(t, "eth_getBlockByNumber", blockParams(firstHead+1), false)
-	expect.AtLeast(t, time.Since(began), time.Second)
-	expect.Equal(t, a.number(t), firstHead+1)
+	receipt := fmt.Sprintf("[%q]", hashOf(firstHead+1))
+	expect.Equal(t, p.call(t, "eth_getBlockByNumber", blockParams(firstHead+1), false).result, "null")
+	expect.Equal(t, p.call(t, "eth_getTransactionReceipt", receipt, false).result, "null")
 	head, _ := p.on.Head()
 	expect.Equal(t, head, firstHead, "told")
+	nodes[1].head.Store(firstHead + 1)
+	expect.Equal(t, p.call(t, "eth_getBlockByNumber", blockParams(firstHead+1), false).number(t), firstHead+1)
+	expect.Equal(t, p.call(t, "eth_getTransactionReceipt", receipt, false).number(t), firstHead+1)
+}
+
+// syncs looks for the receipt of the transaction of a block, as eth_sendRawTransactionSync does.
+func (p *process) syncs(t *testing.T, block uint64, wait time.Duration) got {
+	t.Helper()
+	c := &call{
+		envelope: &Envelope{Chain: p.on, Tier: plan.Balanced, Subject: new(meter.Subject)}, started: time.Now(),
+	}
+	ask := &upstream.Request{Supply: plan.Public, Tier: plan.Balanced, MaxAnswer: 1 << 20}
+	answer := p.awaitReceipt(t.Context(), c, ask, hashOf(block), wait)
+	defer answer.Release()
+	return got{result: string(answer.Result), inBand: string(answer.Error)}
+}
+
+func TestHold_TheReceiptOfASubmissionIsAnsweredOnceItsBlockIsTold(t *testing.T) {
+	t.Parallel()
+	server := testkit.Redis(t)
+	nodes := []*chainNode{newNode(t, firstHead), newNode(t, firstHead), newNode(t, firstHead)}
+	p, other := newProcess(t, server, nodes...), newProcess(t, server, nodes...)
+	p.stands(t)
+	other.stands(t)
+	nodes[0].head.Store(firstHead + 1)
+	expect.Contains(t, p.syncs(t, firstHead+1, 2*time.Second).inBand, `"code":4`, "while only one upstream has it")
+	nodes[1].head.Store(firstHead + 1)
+	expect.Contains(t, p.syncs(t, firstHead+1, patience).result, hashOf(firstHead+1))
+	a := other.call(t, "eth_getBalance", `["0xaa","latest"]`, false)
+	expect.Equal(t, a.number(t), firstHead+1, "latest of another process")
 }
 
 func TestHeads_ANullReceiptIsAskedOfTheFreshestOther(t *testing.T) {

@@ -78,16 +78,19 @@ func (r *Relay) awaitReceipt(client context.Context, c *call, ask *upstream.Requ
 		if failure != nil {
 			continue
 		}
-		if answer.Error == nil && bytes.Contains(answer.Result, []byte(hash)) {
-			r.hold(client, c, look.Asked.Upstream, readProof(&chain.Proof{Number: "blockNumber"}, answer.Result).number)
+		if answer.Error == nil && bytes.Contains(answer.Result, []byte(hash)) &&
+			r.hold(client, c, look.Asked.Upstream, readProof(&receiptProof, answer.Result).number) {
 			return answer
 		}
-		answer.Release() // null, or about something else
+		answer.Release() // null, about something else, or in a block that is not there yet
 	}
 	return &upstream.Answer{Error: fmt.Appendf(nil, `{"code":4,"message":"The transaction was sent, but was not `+
 		`included within %s. It may still be. Look it up by the hash in data before you sign another.","data":"%s"}`,
 		r.Now().Sub(sent).Round(time.Millisecond), hash)}
 }
+
+// receiptProof reads the number of a receipt's block.
+var receiptProof = chain.Proof{Number: "blockNumber"}
 
 // sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -16,11 +16,14 @@ const holdTime = time.Second
 const holdLooks = 4
 
 // Hold waits until clients may be told of a block that an upstream's answer shows, so that no
-// client sees the block before the gateway stands for it. An answer that shows a block further
-// ahead than the chain can be does not wait.
-func (c *Chain) Hold(ctx context.Context, by string, block uint64) {
-	if !c.heads.refreshes.Load() || !c.plausible(Latest, block) {
-		return
+// client sees the block before the gateway stands for it. told is false if nobody else vouched for
+// the block in time, or it is further ahead than the chain can be.
+func (c *Chain) Hold(ctx context.Context, by string, block uint64) (told bool) {
+	if !c.heads.refreshes.Load() {
+		return true
+	}
+	if !c.plausible(Latest, block) {
+		return false
 	}
 	now := c.now()
 	for _, e := range c.eligible() {
@@ -34,9 +37,10 @@ func (c *Chain) Hold(ctx context.Context, by string, block uint64) {
 	for until := now.Add(holdTime); now.Before(until) && ctx.Err() == nil; now = c.now() {
 		c.refreshHead(ctx, now, true)
 		if c.heads.Hold(ctx, Latest, block, c.now, now.Add(holdTime/holdLooks)) {
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // ConfirmTag reports whether clients may be told that block n is the safe or the finalized one, as
