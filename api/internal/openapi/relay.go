@@ -51,6 +51,11 @@ func (d *document) relay(chains *chain.Set, stockClients bool) {
 			Name: "X-Route-Submission", In: "header",
 			Description: "private sends transactions to an endpoint that keeps them out of the public mempool",
 			Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"public", "private"}, Default: "public"},
+		}, {
+			Name: "X-Route-Consistency", In: "header",
+			Description: "head has only upstreams asked that have the newest block that the gateway stands for. " +
+				"Without it, a read goes to upstreams that have the block that it is about.",
+			Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"head"}},
 		}},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonMedia: {
 			Schema: &huma.Schema{OneOf: []*huma.Schema{
