@@ -27,7 +27,7 @@ func writeJSON(out io.Writer, value any) error {
 // writeUpstreams writes a table and, below it, notes that do not fit into it.
 func writeUpstreams(out io.Writer, all []upstream.Overview, now time.Time) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tSUPPLY\tSCORE\tP50\tP95\tERRORS\tCALLS\tLAG\tSTATE\tCAN")
+	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tSUPPLY\tSCORE\tP50\tP95\tERRORS\tCALLS\tLAG\tLOGS\tSTATE\tCAN")
 	var notes []string
 	told := make(map[chain.ID]bool)
 	for i := range all {
@@ -64,6 +64,13 @@ func row(o *upstream.Overview) []string {
 	if o.Kind != config.KindNode {
 		name += " (" + o.Kind + ")"
 	}
+	logs := "-"
+	if o.LogBlocks != nil {
+		logs = strconv.FormatUint(*o.LogBlocks, 10)
+		if !o.LogBlocksUntil.IsZero() {
+			logs = "~" + logs
+		}
+	}
 	able, unknown := o.Able()
 	for _, name := range unknown {
 		able = append(able, name+"?")
@@ -71,7 +78,7 @@ func row(o *upstream.Overview) []string {
 	return []string{
 		string(o.Chain), name, string(o.Supply), figure(o.Score, 1, "%.1f"), figure(o.P50, 1, about+"%.1f ms"),
 		figure(o.P95, 1, about+"%.1f ms"), figure(o.ErrorRate, 100, "%.1f %%"), strconv.FormatInt(o.Calls, 10), lag,
-		words(o.State), cmp.Or(strings.Join(able, " "), "-"),
+		logs, words(o.State), cmp.Or(strings.Join(able, " "), "-"),
 	}
 }
 

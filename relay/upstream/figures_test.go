@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/require"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/logrange"
 	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
@@ -175,6 +177,36 @@ func TestFigures_OverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 	expect.EqualSlices(in, able, []string{"debug"})
 	expect.False(in, slices.Contains(unknown, "trace"), unknown)
 	expect.True(in, slices.Contains(unknown, "archive"), unknown)
+}
+
+func TestFigures_OverviewShowsLimitsOfLogRanges(t *testing.T) {
+	t.Parallel()
+	ctx, board, clock := t.Context(), newBoard(t), testkit.NewClock(noon)
+	list := providers(testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t))
+	list[1].MaxLogBlocks, list[2].MaxLogBlocks = 500, 500
+	p, c := poolOf(t, clock.Now, list)
+	for i, learned := range map[int]uint64{0: 100, 2: 50} {
+		c.endpoints[i].logLimit.refused(clock.Now(), logrange.Refusal{Limit: learned, Stated: true})
+	}
+	if err := board.shareLogLimits(ctx, p); err != nil {
+		t.Fatal(err)
+	}
+	limits := func() map[string]string {
+		seen := make(map[string]string)
+		for name, o := range overviewOf(t, board, p) {
+			if o.LogBlocks == nil {
+				continue
+			}
+			seen[name] = strconv.FormatUint(*o.LogBlocks, 10)
+			if !o.LogBlocksUntil.IsZero() {
+				seen[name] += " for " + o.LogBlocksUntil.Sub(clock.Now()).String()
+			}
+		}
+		return seen
+	}
+	expect.EqualMaps(t, limits(), map[string]string{"up-0": "100 for 1h0m0s", "up-1": "500", "up-2": "50 for 1h0m0s"})
+	clock.Advance(statedFor)
+	expect.EqualMaps(t, limits(), map[string]string{"up-1": "500", "up-2": "500"})
 }
 
 func TestFigures_AreReportedUntilTheEnd(t *testing.T) {

@@ -36,6 +36,11 @@ type Overview struct {
 	Processes     int      `json:"processes"`
 	// HeadLag is how many blocks the upstream is behind; nil if its head is unknown.
 	HeadLag *uint64 `json:"head_lag"`
+	// LogBlocks is the most blocks that the upstream takes in one eth_getLogs, by its refusals or the
+	// upstreams file; nil if no limit is known. LogBlocksUntil is until when a refusal counts; zero
+	// if the file's limit is the lower one.
+	LogBlocks      *uint64   `json:"log_blocks"`
+	LogBlocksUntil time.Time `json:"log_blocks_until,omitzero"`
 	// Capabilities are the probes' findings: true, false, or null if unknown.
 	Capabilities map[chain.Capability]*bool `json:"capabilities"`
 	// State is usable, or why the upstream gets no calls: cordoned, unmeasured, wrong_chain,
@@ -86,6 +91,7 @@ func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 			o.state(posted[id], seen, s, measured)
 			if e.kind == node {
 				o.capabilities(c, s, p.now())
+				o.logLimit(e.logLimit.declared, posted[id].LogLimits[e.fingerprint], p.now())
 			}
 			all = append(all, o)
 		}
@@ -145,6 +151,17 @@ func (o *Overview) state(posted Posted, f Figures, s UpstreamState, measured boo
 			f.Processes)
 	default:
 		o.State = StateUsable
+	}
+}
+
+// logLimit fills in the lower one of the declared limit and the learned one, which holds for a
+// while.
+func (o *Overview) logLimit(declared uint64, learned LogLimit, now time.Time) {
+	if declared > 0 {
+		o.LogBlocks = &declared
+	}
+	if now.Before(learned.Until) && (declared == 0 || learned.Blocks < declared) {
+		o.LogBlocks, o.LogBlocksUntil = &learned.Blocks, learned.Until.UTC()
 	}
 }
 
