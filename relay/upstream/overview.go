@@ -36,9 +36,9 @@ type Overview struct {
 	Processes     int      `json:"processes"`
 	// HeadLag is how many blocks the upstream is behind; nil if its head is unknown.
 	HeadLag *uint64 `json:"head_lag"`
-	// LogBlocks is the most blocks that the upstream takes in one eth_getLogs, by its refusals or the
-	// upstreams file; nil if no limit is known. LogBlocksUntil is until when a refusal counts; zero
-	// if the file's limit is the lower one.
+	// LogBlocks is the most blocks that the upstream takes in one eth_getLogs, by its refusals or
+	// the upstreams file; nil if no limit is known. LogBlocksUntil is until when a refusal counts;
+	// zero if the file's limit is the lower one.
 	LogBlocks      *uint64   `json:"log_blocks"`
 	LogBlocksUntil time.Time `json:"log_blocks_until,omitzero"`
 	// Capabilities are the probes' findings: true, false, or null if unknown.
