@@ -67,6 +67,7 @@ func TestShutdown_AnswersARequestOfNetHTTPThatHadBegunToArrive(t *testing.T) {
 	idle, arriving := b.dial(t), b.dial(t)
 	const chunked = "POST /rpc/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
 	arriving.send(chunked[:len("POST /rpc/")])
+	b.await(t, func() bool { return b.server.Arriving() == 1 })
 	idle.send(post("a")).answer()
 	done := make(chan error, 1)
 	go func() { done <- b.server.Shutdown(context.Background()) }()
