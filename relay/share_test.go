@@ -55,7 +55,7 @@ func (s *sharing) read(ctx context.Context, c *call) (*upstream.Answer, *fault.E
 
 func (s *sharing) readOf(ctx context.Context, c *call, hash string) (*upstream.Answer, *fault.Error) {
 	params := fmt.Appendf(nil, "[%q]", hash)
-	c.envelope, c.started = &Envelope{Chain: s.on}, time.Now()
+	c.envelope, c.on, c.started = &Envelope{Chain: s.on}, s.on, time.Now()
 	c.method, _ = s.on.Method([]byte("eth_getTransactionReceipt"))
 	l := s.relay.answers.look(s.on, c.method, params)
 	return s.relay.read(ctx, c, &upstream.Request{

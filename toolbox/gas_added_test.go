@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -27,9 +28,7 @@ func TestGas_OfAnAddedChainFollowsItsModelOfL1Fees(t *testing.T) {
 			f := &fakeChain{t: t, answers: map[string]reply{
 				"eth_feeHistory": {history(1, []int64{7, 7}, "0.5", row(1, 2, 3))},
 			}}
-			for call, answer := range tc.answers {
-				f.answers[call] = answer
-			}
+			maps.Copy(f.answers, tc.answers)
 			g, err := NewGasOracle(f, known, atNoon).Recommend(t.Context(), "added")
 			require.NoError(t, err)
 			expect.Equal(t, g.ComputedFrom.MinPriorityFee, "1000000")

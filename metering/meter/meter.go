@@ -108,7 +108,7 @@ func OpenLater(address string, certificates redisconn.Certificates) (*Meter, err
 func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 	m := over(rdb)
 	err := m.loadScripts(ctx)
-	for start := time.Now(); redis.HasErrorPrefix(err, "LOADING") && time.Since(start) < loadingFor; {
+	for tries := 0; redis.HasErrorPrefix(err, "LOADING") && tries < loadingTries; tries++ {
 		select {
 		case <-time.After(loadingPause):
 			err = m.loadScripts(ctx)
@@ -123,9 +123,10 @@ func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 	return m, nil
 }
 
-// A Redis that was restarted answers LOADING until it has read its data. New waits for it as long.
+// A Redis that was restarted answers LOADING until it has read its data. New waits about two
+// minutes for it.
 const (
-	loadingFor   = 2 * time.Minute
+	loadingTries = 1200
 	loadingPause = 100 * time.Millisecond
 )
 

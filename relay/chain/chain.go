@@ -66,7 +66,7 @@ type Chain struct {
 func newChain(id ID, title string, family Family, chainID uint64, blockTime time.Duration) *Chain {
 	c := &Chain{ID: id, Title: title, Family: family, BlockTime: blockTime, catalog: newCatalog(id, methodsOf(family))}
 	c.setChainID(chainID)
-	switch id {
+	switch id { //nolint:exhaustive // the others have nothing of their own
 	case BaseMainnet, OptimismMainnet:
 		c.L1Fee = OPStackL1Fee
 	case ArbitrumOne:

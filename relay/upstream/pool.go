@@ -40,7 +40,7 @@ type Chain struct {
 	*memory
 
 	endpoints  []*Endpoint
-	special    [kinds]*Chain                               // upstreams that answer no plain reads, by kind; nil for none
+	special    [kinds]*Chain                               // upstreams that answer no plain reads, by kind
 	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
 	now        func() time.Time
 	slack      uint64       // blocks that a head may be ahead of the block time

@@ -236,7 +236,7 @@ func TestMetered_InvalidRequestIsFreeAndRunsNothing(t *testing.T) {
 		t.Errorf("the key's one unit was spent: %v", refusal)
 	}
 	door := servicetest.Must[keys.Welcome](t)(tr.GetKey.Invoke(tr.Ctx, servicetest.Browser(""), keys.GetKeyInput{})).Key
-	for range 100 {
+	for range 200 {
 		if _, refusal := tr.use(door, "wrong"); refusal.Reason == fault.RateWindow {
 			return
 		}

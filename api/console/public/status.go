@@ -72,7 +72,8 @@ func showStatus(v *site.Request) error {
 	if err != nil {
 		return err
 	}
-	r := view.Reader{Now: v.Now(), Zone: time.UTC, Chains: v.Known} // the visitor may be anybody, so the time zone is unknown
+	// The visitor may be anybody, so the time zone is unknown.
+	r := view.Reader{Now: v.Now(), Zone: time.UTC, Chains: v.Known}
 	p := newStatusPage(r, &s)
 	if v.Cookie(site.SessionCookie) != "" {
 		p.Mails = view.Link{Text: "Choose in the settings whether you get a mail", To: paths.Settings +

@@ -344,7 +344,7 @@ func TestLimitHeaders_AreSpelledAsInTheInterface(t *testing.T) {
 			continue
 		}
 		for _, name := range []string{
-			"\r\nRateLimit-Limit: 50\r\n", "\r\nRateLimit-Remaining: 0\r\n", "\r\nRateLimit-Reset: ",
+			"\r\nRateLimit-Limit: 100\r\n", "\r\nRateLimit-Remaining: 0\r\n", "\r\nRateLimit-Reset: ",
 			"\r\nRetry-After: ", "\r\nX-Request-Id: ",
 		} {
 			if !strings.Contains(raw, name) {
