@@ -139,7 +139,8 @@ func TestHold_ABlockThatOnlyOneUpstreamHasIsNotThereYet(t *testing.T) {
 func (p *process) syncs(t *testing.T, block uint64, wait time.Duration) got {
 	t.Helper()
 	c := &call{
-		on: p.on, envelope: &Envelope{Chain: p.on, Tier: plan.Balanced, Subject: new(meter.Subject)}, started: time.Now(),
+		on: p.on, envelope: &Envelope{Chain: p.on, Tier: plan.Balanced, Subject: new(meter.Subject)},
+		started: time.Now(),
 	}
 	ask := &upstream.Request{Supply: plan.Public, Tier: plan.Balanced, MaxAnswer: 1 << 20}
 	answer := p.awaitReceipt(t.Context(), c, ask, hashOf(block), wait)

@@ -176,7 +176,8 @@ func (c *Chain) probeSpecial(ctx context.Context, asking *parallel.Group, now ti
 // nothing but submissions, so one that refuses the question is believed to be what the upstreams
 // file says. A signed transaction names its chain itself.
 func (c *Chain) probeIdentity(ctx context.Context, e *Endpoint, last *Snapshot, now time.Time) UpstreamState {
-	if before, ok := last.of(e); ok && now.Sub(before.ChainIDAt) < identityEvery {
+	before, known := last.of(e)
+	if known && now.Sub(before.ChainIDAt) < identityEvery {
 		return before
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
@@ -186,6 +187,8 @@ func (c *Chain) probeIdentity(ctx context.Context, e *Endpoint, last *Snapshot, 
 	same, reason := c.identify(ctx, e)
 	s.LatencyMicros = c.now().Sub(started).Microseconds()
 	switch {
+	case reason != "" && known && before.Reason == ReasonWrongChain:
+		return before // only an answer proves that it is another one now
 	case reason == "" && !same:
 		s.ChainIDOK, s.Usable, s.Reason = false, false, ReasonWrongChain
 	case reason == ReasonUnreachable:

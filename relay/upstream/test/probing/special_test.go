@@ -61,8 +61,38 @@ func TestSpecial_ProbesAskWhichChainItIsOf(t *testing.T) {
 	}
 }
 
-// What the board knows of a special upstream survives a reload, and the file may take it away.
-func TestSpecial_ReloadKeepsItsVerdict(t *testing.T) {
+// An endpoint that named another chain stays unused while it says nothing, and returns when it
+// names the right one.
+func TestSpecial_AWrongChainIsRememberedUntilItNamesTheRightOne(t *testing.T) {
+	t.Parallel()
+	node, private := testkit.Upstream(t), testkit.Upstream(t)
+	node.On("eth_chainId", testkit.Result("0x1"))
+	node.On("eth_blockNumber", testkit.Result("0x100"))
+	list := append(upstreamtest.Providers(node), config.Upstream{
+		Name: "private", URL: private.URL, Kind: config.KindPrivate, Supply: string(plan.Public),
+	})
+	pool, _ := upstreamtest.NewChain(t, chain.EthMainnet, time.Now, list)
+	for _, step := range []struct {
+		reply testkit.Reply
+		isOf  bool
+	}{
+		{testkit.Result("0x2105"), false},
+		{testkit.Raw(http.StatusTooManyRequests, "text/plain", "slow down"), false},
+		{testkit.Error(-32601, "the method does not exist"), false},
+		{testkit.Reset(), false},
+		{testkit.Result("0x1"), true},
+	} {
+		private.On("eth_chainId", step.reply)
+		s, err := pool.Probe(upstreamtest.Context(t), chain.EthMainnet)
+		require.NoError(t, err)
+		require.Len(t, s.Special, 1)
+		expect.Equal(t, s.Special[0].ChainIDOK, step.isOf, "of the chain")
+		expect.Equal(t, s.Special[0].Usable, step.isOf, "usable")
+	}
+}
+
+// A reload keeps a special upstream that did not change, and takes away one that the file lacks.
+func TestSpecial_ReloadKeepsWhatDidNotChange(t *testing.T) {
 	t.Parallel()
 	node, private := testkit.Upstream(t), testkit.Upstream(t)
 	nodes := upstreamtest.Providers(node)
