@@ -43,8 +43,8 @@ type Upstream struct {
 	// any case. On https:// HTTP/2 is negotiated.
 	HTTP2 bool `yaml:"http2"`
 	// MaxConcurrent bounds the calls that one process has in flight to this upstream, MaxPerSecond
-	// the calls that it starts per second; 0 means no limit. They protect the operator's own quota
-	// with the provider.
+	// the calls that all processes start per second; 0 means no limit. They protect the operator's
+	// own quota with the provider.
 	MaxConcurrent int     `yaml:"max_concurrent"`
 	MaxPerSecond  float64 `yaml:"max_per_second"`
 	// Price is what requests cost the operator there; nil counts no costs.

@@ -23,6 +23,8 @@ type UpstreamState struct {
 	Head     uint64        // zero when unknown
 	Lag      uint64        // blocks behind the chain's head
 	LagTime  time.Duration // the same, by the chain's usual block time
+	// RateAlone reports that Redis is away, so that the process keeps to its last part of the rate.
+	RateAlone bool
 }
 
 // Watch registers a function that is called at each scrape. It is called from any goroutine and
@@ -57,6 +59,9 @@ var (
 		"chain", "upstream")
 	upLagTime = describe("gateway_upstream_head_lag_seconds", "The same in seconds, by the chain's usual block time.",
 		"chain", "upstream")
+	upAlone = describe("gateway_upstream_rate_unshared",
+		"Whether this process keeps to its last part of the upstream's rate, because Redis is away.", "chain",
+		"upstream")
 )
 
 // stateCollector reads the states at each scrape, so that the series of an upstream that is no
@@ -67,7 +72,9 @@ var _ prometheus.Collector = (*stateCollector)(nil)
 
 // Describe lists the families.
 func (*stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{chainHead, chainTime, upUsable, upOut, upCordon, upHead, upLag, upLagTime} {
+	for _, d := range []*prometheus.Desc{
+		chainHead, chainTime, upUsable, upOut, upCordon, upAlone, upHead, upLag, upLagTime,
+	} {
 		ch <- d
 	}
 }
@@ -94,6 +101,7 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 			gauge(upUsable, truth(u.Usable), c.Chain, u.Name)
 			gauge(upOut, truth(u.Excluded), c.Chain, u.Name)
 			gauge(upCordon, truth(u.Cordoned), c.Chain, u.Name)
+			gauge(upAlone, truth(u.RateAlone), c.Chain, u.Name)
 			if u.Head > 0 {
 				gauge(upHead, float64(u.Head), c.Chain, u.Name)
 				gauge(upLag, float64(u.Lag), c.Chain, u.Name)

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 )
 
 // Board holds snapshots of probes, cordons of operators and figures of API processes, for every
@@ -31,6 +32,8 @@ func boardKey(id chain.ID) string      { return "{board}:" + string(id) }
 func generationKey(id chain.ID) string { return boardKey(id) + ":generation" }
 func toldKey(id chain.ID) string       { return boardKey(id) + ":told" }
 func cordonKey(id chain.ID) string     { return boardKey(id) + ":cordoned" }
+
+func rateKey(id chain.ID, fingerprint string) string { return boardKey(id) + ":rate:" + fingerprint }
 
 // Posted is what the board holds about one chain.
 type Posted struct {
@@ -183,6 +186,30 @@ func (b *Board) Watch(ctx context.Context, p *Pool, every time.Duration, log *sl
 		case <-tick.C:
 		}
 	}
+}
+
+// ShareRates makes the rates of upstreams those of all processes. share keeps them so until its
+// context ends. process is a unique name of this process.
+func (b *Board) ShareRates(p *Pool, process string) (share func(ctx context.Context)) {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	sharer := ratelimit.NewSharer(ratelimit.Redis(b.rdb), process, p.now)
+	p.rates = sharer
+	p.instrument(p.set.Load())
+	return func(ctx context.Context) { sharer.Run(ctx, p.limits) }
+}
+
+// limits returns those of every upstream that may get calls.
+func (p *Pool) limits() (all []*ratelimit.Limits) {
+	for _, c := range p.set.Load().chains {
+		for e := range c.all() {
+			all = append(all, e.limits)
+		}
+		for _, e := range c.leavingEndpoints() {
+			all = append(all, e.limits)
+		}
+	}
+	return all
 }
 
 // Cordon is an operator's order not to use an upstream, not even as a last resort, until it is

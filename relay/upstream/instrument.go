@@ -112,6 +112,9 @@ func (p *Pool) instrument(set *chainSet) {
 			}
 		}
 		for e := range c.all() {
+			if p.rates != nil {
+				p.rates.Add(e.limits, rateKey(id, e.fingerprint))
+			}
 			if e.spending.chain == "" || e.spending.ledger != p.ledger { // calls in flight read it
 				e.spending = spending{p.ledger, string(id)}
 			}
@@ -151,6 +154,7 @@ func (p *Pool) states() []telemetry.ChainState {
 		for e := range c.all() {
 			u := telemetry.UpstreamState{
 				Name: e.Name, Excluded: e.health.snapshot(now).out, Cordoned: e.cordoned.Load(),
+				RateAlone: e.limits.Alone(),
 			}
 			if s := e.state.Load(); s != nil {
 				//nolint:gosec // far from its end

@@ -266,3 +266,43 @@ func TestLogLimits_AnotherAddressHasALimitOfItsOwn(t *testing.T) {
 		t.Errorf("after a reload the limits are %d and %d", a, b)
 	}
 }
+
+func TestLimits_RateIsThatOfAllProcesses(t *testing.T) {
+	t.Parallel()
+	const rate, span = 40, 3 * time.Second
+	board, server := newBoard(t), testkit.Upstream(t)
+	list := providers(server)
+	list[0].MaxPerSecond = rate
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	var chains []*Chain
+	for _, name := range []string{"a", "b"} {
+		p, _ := poolOf(t, time.Now, list)
+		share := board.ShareRates(p, name)
+		running.Go(func() { share(ctx) })
+		again := providers(server, testkit.Upstream(t))
+		again[0].MaxPerSecond, again[0].MaxConcurrent = rate, 1000
+		if _, err := p.Reload(config.Upstreams{
+			Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): {Upstreams: again}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := p.Chain(chain.EthMainnet)
+		chains = append(chains, c)
+	}
+	taken := 0
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); time.Since(began) < span; <-tick.C {
+		for _, c := range chains {
+			if c.endpoints[0].limits.Take(time.Now()) {
+				taken++
+			}
+		}
+	}
+	if want := rate * int(span.Seconds()); taken > want+rate/2 || taken < want/2 {
+		t.Errorf("two processes took %d calls in %s at %d a second", taken, span, rate)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/price"
+	"github.com/chainaccess/gateway/relay/upstream/internal/ratelimit"
 )
 
 // Pool holds every upstream of every configured chain. Reload may change it while calls are in
@@ -23,9 +24,10 @@ type Pool struct {
 	now       func() time.Time
 	known     *chain.Set
 	set       atomic.Pointer[chainSet]
-	reloading sync.Mutex     // one reload at a time
-	racing    sync.WaitGroup // attempts that may outlive their read
-	share     func(*Chain)   // shares the heads of a new chain; nil for none, guarded by reloading
+	reloading sync.Mutex        // one reload at a time
+	racing    sync.WaitGroup    // attempts that may outlive their read
+	share     func(*Chain)      // shares the heads of a new chain; nil for none, guarded by reloading
+	rates     *ratelimit.Sharer // of upstreams; nil for those of this process alone, guarded by reloading
 
 	metrics *telemetry.Upstreams // nil disables metrics
 	tracer  *telemetry.Tracer    // nil disables tracing

@@ -147,13 +147,15 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		server.http.CloseOldestIdle, log)
 	taken.Watch(b.metrics)
 
-	followHeads := b.board.ShareHeads(b.pool)
+	followHeads, process := b.board.ShareHeads(b.pool), uuid.NewString()
+	shareRates := b.board.ShareRates(b.pool, process)
 	// Read the board until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
 	background.Go(func() { followHeads(watching) })
-	background.Go(func() { b.board.ReportFigures(watching, b.pool, uuid.NewString(), log) })
+	background.Go(func() { shareRates(watching) })
+	background.Go(func() { b.board.ReportFigures(watching, b.pool, process, log) })
 	background.Go(func() { reloads.follow(watching, b.pool, log, func() { f.relocate(log) }) })
 	background.Go(func() { b.sidePort(cfg, nil).Serve(watching, log) })
 	background.Go(func() { health.run(watching) })

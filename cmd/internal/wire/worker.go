@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/cmd/internal/connect"
@@ -76,8 +78,10 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	if err != nil {
 		return err
 	}
+	shareRates := b.board.ShareRates(b.pool, uuid.NewString())
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
+	background.Go(func() { shareRates(watching) })
 	background.Go(func() { reloads.follow(watching, b.pool, log, w.ChainsChanged) })
 	background.Go(func() { b.sidePort(cfg, sideport.WorkerReadiness(w.Ready, b.pool)).Serve(watching, log) })
 	background.Go(func() { accountLimits.RunPushes(watching, log) })

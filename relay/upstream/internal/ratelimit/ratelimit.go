@@ -12,13 +12,16 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// Limits keep this process within the concurrency and rate that the operator set for an upstream,
-// so that the plan with a provider is not exceeded. An endpoint at its limit is skipped, but not
-// blamed.
+// Limits keep calls within the concurrency and rate that the operator set for an upstream, so that
+// the plan with a provider is not exceeded. The rate is shared by all processes once a Sharer has
+// the limits. An endpoint at its limit is skipped, but not blamed.
 type Limits struct {
 	maxConcurrent int64 // concurrent calls; 0 for no limit
 	inFlight      atomic.Int64
-	pace          *pace               // nil for no rate limit
+	perSecond     float64
+	pace          *pace // of this process alone; nil for no rate limit
+	lease         lease
+	key           string              // of the rate in Redis, set by the Sharer
 	Metrics       *telemetry.Upstream // set before the first call; nil counts nothing
 }
 
@@ -27,7 +30,7 @@ func New(u config.Upstream) *Limits {
 	if u.MaxConcurrent <= 0 && u.MaxPerSecond <= 0 {
 		return nil
 	}
-	l := &Limits{maxConcurrent: int64(u.MaxConcurrent)}
+	l := &Limits{maxConcurrent: int64(u.MaxConcurrent), perSecond: u.MaxPerSecond}
 	if u.MaxPerSecond > 0 {
 		l.pace = newPace(u.MaxPerSecond)
 	}
@@ -44,13 +47,35 @@ func (l *Limits) Take(now time.Time) bool {
 		l.Metrics.Limited(telemetry.ConcurrencyLimit)
 		return false
 	}
-	if l.pace != nil && l.pace.take(now) > 0 {
+	if l.spend(now) > 0 {
 		l.Release()
 		l.Metrics.Limited(telemetry.RateLimit)
 		return false
 	}
 	return true
 }
+
+// retryLease is how long a probe waits before it looks for a token of the shared rate again.
+const retryLease = 50 * time.Millisecond
+
+// spend counts a call against the rate if there is room, and otherwise returns how long until it
+// is worth trying again.
+func (l *Limits) spend(now time.Time) (wait time.Duration) {
+	if l.pace == nil {
+		return 0
+	}
+	if !l.lease.take(now) {
+		return retryLease
+	}
+	if wait = l.pace.take(now); wait > 0 {
+		l.lease.putBack()
+	}
+	return wait
+}
+
+// Alone reports whether the rate is not shared at the moment because Redis is away. The process
+// then keeps to its part of it.
+func (l *Limits) Alone() bool { return l != nil && l.lease.alone.Load() }
 
 // Concurrency returns how many calls may be in flight; zero for no limit.
 func (l *Limits) Concurrency() int64 {
@@ -90,19 +115,25 @@ func (l *Limits) WaitToProbe(ctx context.Context, now func() time.Time) {
 	if l == nil || l.pace == nil {
 		return
 	}
-	wait := l.pace.take(now())
-	if wait == 0 {
-		return
-	}
-	timer := time.NewTimer(min(wait, probePatience))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return
-	case <-timer.C:
-	}
-	if l.pace.take(now()) > 0 {
-		l.pace.force(now())
+	for left := probePatience; ; {
+		wait := l.spend(now())
+		if wait == 0 {
+			return
+		}
+		if left == 0 {
+			l.lease.force()
+			l.pace.force(now())
+			return
+		}
+		wait = min(wait, left)
+		left -= wait
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
 	}
 }
 
