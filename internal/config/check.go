@@ -19,13 +19,18 @@ import (
 type checker struct {
 	known   *chain.Set      // the built-in chains and those that the file defines
 	defined map[string]bool // chains with a definition, which may have mistakes
-	getenv  func(string) string
-	anchors map[string]ast.Node
-	report  UpstreamsReport
+	// overridden are the chains with a chain_id of their own, with its place.
+	overridden map[string]ast.Node
+	getenv     func(string) string
+	anchors    map[string]ast.Node
+	report     UpstreamsReport
 }
 
 func checkUpstreams(raw []byte, getenv func(string) string) UpstreamsReport {
-	c := &checker{getenv: getenv, anchors: make(map[string]ast.Node), defined: make(map[string]bool)}
+	c := &checker{
+		getenv: getenv, anchors: make(map[string]ast.Node), defined: make(map[string]bool),
+		overridden: make(map[string]ast.Node),
+	}
 	c.report.Upstreams.Chains = make(map[string]ChainUpstreams)
 	file, err := parse(raw)
 	switch {
@@ -88,9 +93,34 @@ func (c *checker) file(n ast.Node) {
 		}
 		c.chain(m)
 	}
+	c.chainIDs()
 	absent := slices.DeleteFunc(c.known.IDs(), func(name string) bool { return named[name] })
 	if len(absent) > 0 {
 		c.note(nil, "chains", "not named, so not served: "+strings.Join(absent, ", "))
+	}
+}
+
+// chainIDs reports a chain whose chain_id is that of another chain in the file. Its upstreams could
+// not be told from the other's.
+func (c *checker) chainIDs() {
+	of := make(map[uint64]string)
+	for _, known := range c.known.All() {
+		listed, ok := c.report.Upstreams.Chains[string(known.ID)]
+		id := cmp.Or(listed.ChainID, known.ChainID)
+		if !ok || id == 0 {
+			continue
+		}
+		other, taken := of[id]
+		of[id] = string(known.ID)
+		if !taken {
+			continue
+		}
+		wrong := string(known.ID)
+		if c.overridden[wrong] == nil {
+			wrong, other = other, wrong
+		}
+		c.mistake(c.overridden[wrong], "chains."+wrong+".chain_id",
+			fmt.Sprintf("%d is the id of %s: list its upstreams there, or correct it", id, other))
 	}
 }
 
@@ -121,6 +151,7 @@ func (c *checker) chain(m member) {
 				if c.defined[m.name] {
 					c.mistake(inner.key, place+".chain_id", "give it in define, as this chain is not built in")
 				}
+				c.overridden[m.name] = inner.key
 			case "upstreams":
 				list = inner
 			}

@@ -120,6 +120,39 @@ func TestDefinitions_TwoOfOneChainIDAreRefused(t *testing.T) {
 	expect.Contains(t, err.Error(), "chains.two.define.chain_id: 5 is the id of one")
 }
 
+// An override may not name the chain of another entry either, whichever of them comes first.
+func TestDefinitions_AnOverrideOfAChainIDIsItsOwn(t *testing.T) {
+	t.Parallel()
+	const list = `upstreams: [{name: a, url: "https://a.example"}]}`
+	for name, tc := range map[string]struct{ text, want string }{
+		"built in": {
+			"  eth_mainnet: {" + list + "\n  polygon_pos: {chain_id: 1, " + list,
+			"chains.polygon_pos.chain_id: 1 is the id of eth_mainnet",
+		},
+		"built in, before it": {
+			"  eth_mainnet: {chain_id: 137, " + list + "\n  polygon_pos: {" + list,
+			"chains.eth_mainnet.chain_id: 137 is the id of polygon_pos",
+		},
+		"two overrides": {
+			"  eth_mainnet: {chain_id: 7, " + list + "\n  polygon_pos: {chain_id: 7, " + list,
+			"chain_id: 7 is the id of",
+		},
+		"a defined chain": {
+			"  mine: {define: {title: T, chain_id: 5, block_time: 1s}, " + list +
+				"\n  polygon_pos: {chain_id: 5, " + list,
+			"chains.polygon_pos.chain_id: 5 is the id of mine",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := read("chains:\n" + tc.text)
+			require.Error(t, err)
+			expect.Contains(t, err.Error(), tc.want)
+		})
+	}
+	_, err := read("chains:\n  eth_mainnet: {chain_id: 137, " + list) // Polygon is not in the file
+	require.NoError(t, err)
+}
+
 // The chains that upstreams.example.yaml has commented out are between these lines.
 const (
 	moreChains    = "# More chains"

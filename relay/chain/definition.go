@@ -232,14 +232,19 @@ func (a *Addition) check(family Family, seen map[string]bool) map[string]string 
 }
 
 // submits reports whether a method's name says that it submits something to a chain, which must
-// never be sent twice.
+// never be sent twice: one of its parts begins with such a verb.
 func submits(name string) bool {
-	_, verb, found := strings.Cut(name, "_")
-	if !found {
-		verb = name
+	parts := strings.Split(strings.ToLower(name), "_")
+	if len(parts) > 1 {
+		parts = parts[1:] // the first is the namespace
 	}
-	verb = strings.ToLower(verb)
-	return strings.HasPrefix(verb, "send") || strings.HasPrefix(verb, "submit") || strings.HasPrefix(verb, "request")
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return slices.ContainsFunc(submittingVerbs, func(verb string) bool { return strings.HasPrefix(part, verb) })
+	})
+}
+
+var submittingVerbs = []string{
+	"broadcast", "cancel", "publish", "relay", "replace", "request", "resend", "send", "submit",
 }
 
 func printable(s string) bool {

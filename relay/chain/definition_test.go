@@ -129,6 +129,16 @@ func TestDefinition_IsRefusedWithWhatToChange(t *testing.T) {
 			method(chain.Addition{Name: "zks_sendRawTransactionWithDetailedOutput", Weight: 1}),
 			"methods.zks_sendRawTransactionWithDetailedOutput", "it submits",
 		},
+		"re-submission": {
+			method(chain.Addition{Name: "zks_resend", Weight: 1}), "methods.zks_resend", "it submits",
+		},
+		"broadcast": {
+			method(chain.Addition{Name: "zks_broadcastTransaction", Weight: 1}), "methods.zks_broadcastTransaction",
+			"it submits",
+		},
+		"submission in a further part": {
+			method(chain.Addition{Name: "zks_private_sendRaw", Weight: 1}), "methods.zks_private_sendRaw", "it submits",
+		},
 		"weight": {method(chain.Addition{Name: "zks_x1", Weight: 3}), "methods.zks_x1", "weight is 1, or 2"},
 		"ttl": {
 			method(chain.Addition{Name: "zks_x1", Weight: 1, TTL: 2 * time.Hour}), "methods.zks_x1", "ttl is 1s to 1h",
