@@ -124,7 +124,7 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 		return body, operation.UnknownChain(s.Pool.Known(), c.Param("chain"), s.Links)
 	}
 	e.Chain = on
-	asked := c.Request.Header.Get("X-Route-Tier")
+	asked := choiceOf(c.Request.Header, "X-Route-Tier")
 	tier, ok := plan.ParseTier(asked)
 	if !ok {
 		return body, fault.New(fault.ParameterRefused, "X-Route-Tier takes cheap, balanced or fast.")
@@ -138,7 +138,7 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 		tier = bound
 	}
 	e.Tier = tier
-	switch c.Request.Header.Get(consistencyHeader) {
+	switch choiceOf(c.Request.Header, consistencyHeader) {
 	case "":
 	case "head":
 		e.AtHead = true
@@ -147,7 +147,7 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 			"X-Route-Consistency takes head: only upstreams that have the newest block are asked. "+
 				"Leave it out otherwise.")
 	}
-	switch c.Request.Header.Get(submissionHeader) {
+	switch choiceOf(c.Request.Header, submissionHeader) {
 	case "", "public":
 	case "private":
 		e.Private = true
@@ -157,6 +157,19 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 				"out of the public mempool. Nothing was sent.")
 	}
 	return body, unread
+}
+
+// choiceOf returns the value of a header that takes one of several words. A header that was sent
+// more than once has no such value, because a proxy may have added the other one.
+func choiceOf(h http.Header, name string) string {
+	switch values := h[name]; len(values) {
+	case 0:
+		return ""
+	case 1:
+		return values[0]
+	default:
+		return strings.Join(values, ", ")
+	}
 }
 
 // singleID returns the id of a request that is refused regardless of its content, or nil when there

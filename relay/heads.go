@@ -16,7 +16,7 @@ const retryNoHead = 5 * time.Second
 func (r *Relay) measure(ctx context.Context, c *call, params []byte) (refusal *fault.Error) {
 	on, method := c.envelope.Chain, c.method
 	heads, fresh := on.Told(ctx, c.started)
-	needs := c.envelope.AtHead || headKind(method, params) != upstream.NoHead
+	needs := c.atHead() || headKind(method, params) != upstream.NoHead
 	if heads.Latest > 0 {
 		if c.measured, refusal = method.Measure(params, &heads); refusal != nil {
 			return r.linked(refusal)
@@ -64,10 +64,14 @@ func (c *call) place(ask *upstream.Request) {
 	case c.method.Near:
 		ask.Block, ask.Told = c.envelope.Chain.NearHead(told), 0
 	}
-	if c.envelope.AtHead {
+	if c.atHead() {
 		ask.Cover = told
 	}
 }
+
+// atHead reports whether only upstreams that have the newest block may be asked. Bundlers have
+// none.
+func (c *call) atHead() bool { return c.envelope.AtHead && c.method.Needs != chain.Bundler }
 
 // readPlaced asks the upstreams that have the block of a read, and holds an answer about a block
 // that the gateway does not stand for yet. If the gateway cannot stand for it in time, the block is

@@ -385,3 +385,28 @@ func TestHeads_AHeadThatIsGoneIsLoweredAfterAMinute(t *testing.T) {
 		}
 	}
 }
+
+// An upstream that does not say how far it is must not use up the time of a call.
+func TestHeads_AnUpstreamThatHangsLeavesTimeForAnother(t *testing.T) {
+	t.Parallel()
+	hangs, ahead := newNode(t, firstHead-1), newNode(t, firstHead-1)
+	p := newProcess(t, nil, hangs, ahead)
+	p.Timeout = time.Second
+	p.on.ObserveHead(upstream.Latest, firstHead)
+	ahead.head.Store(firstHead)
+	hangs.On("eth_blockNumber", testkit.Hang(nil))
+	for _, u := range []*chainNode{hangs, ahead} {
+		u.On("net_peerCount", testkit.Result("0x5"))
+	}
+	if a := p.call(t, "net_peerCount", `[]`, true); a.result != `"0x5"` {
+		t.Errorf("answered %q %v", a.result, a.fault)
+	}
+	if sent := hangs.Count("net_peerCount"); sent != 0 {
+		t.Errorf("the upstream that hangs was asked %d times", sent)
+	}
+	for _, f := range p.on.Figures() {
+		if f.Upstream == "up-0" && f.Failed != 1 {
+			t.Errorf("%s failed %d times", f.Upstream, f.Failed)
+		}
+	}
+}

@@ -83,6 +83,19 @@ func TestSafe_ABlockThatOneUpstreamMadeUpIsNotTold(t *testing.T) {
 	expect.Equal(t, p.call(t, "eth_getBalance", safeBalance, false).number(t), firstSafe)
 }
 
+// A second upstream that hangs must not use up the time of a call.
+func TestSafe_AnUpstreamThatHangsIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	nodes := []*chainNode{newNode(t, firstHead), newNode(t, firstHead), newNode(t, firstHead)}
+	p := withSafe(t, nodes...)
+	nodes[0].safe.Store(firstSafe + 5)
+	nodes[2].safe.Store(firstSafe + 5)
+	nodes[1].On("eth_getBlockByNumber", testkit.Hang(testkit.Result(nil)))
+	began := time.Now()
+	expect.Equal(t, p.call(t, "eth_getBlockByNumber", safeBlock, false).number(t), firstSafe+5)
+	expect.Less(t, time.Since(began), patience/2)
+}
+
 func TestSafe_AnAnswerWithoutABlockIsAskedForByNumber(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, firstHead)

@@ -124,12 +124,12 @@ func TestItem_PanicOutsideItsCallReturnsItsMemory(t *testing.T) {
 func TestItem_PanicAfterItsCallReturnsTheMemoryOfItsAnswer(t *testing.T) {
 	t.Parallel()
 	const own = 1 << 20
-	r := &Relay{Options: Options{Logger: slog.New(slog.DiscardHandler)}, memory: newBatchMemory(own)}
+	r := &Relay{Options: Options{Logger: slog.New(slog.DiscardHandler), Now: time.Now}, memory: newBatchMemory(own)}
 	room := &room{shared: r.memory, most: batchAnswerBytes}
 	reply := &Reply{relay: r, room: room, Result: []byte("half")}
 	require.Equal(t, room.take(2*batchOwnBytes), hasRoom)
 	reply.held = 2 * batchOwnBytes
-	spoiled := r.spoiled(reply, &Envelope{}, 0, nil, "a defect")
+	spoiled := r.spoiled(t.Context(), reply, &Envelope{}, 0, nil, "a defect")
 	require.NotNil(t, spoiled.Fault)
 	expect.Nil(t, spoiled.Result)
 	expect.Equal(t, r.memory.left.Load(), own)

@@ -230,6 +230,11 @@ func (r *Relay) direct(c *call) *fault.Error {
 		if c.on = c.on.Bundlers(); c.on == nil {
 			return c.envelope.Chain.RefuseUserOperation(c.method.Name, r.Links)
 		}
+		if c.method.Write && c.envelope.Private {
+			return fault.New(fault.ParameterRefused,
+				"A bundler may show a user operation to others before it is included, so it was not sent. Leave "+
+					"X-Route-Submission out to send it all the same.")
+		}
 	case c.method.Write && c.envelope.Private:
 		if c.on = c.on.PrivateEndpoints(); c.on == nil {
 			return r.Links.On(fault.New(fault.ParameterRefused,

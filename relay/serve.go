@@ -109,7 +109,7 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 	var req jsonrpc.Request
 	defer func() {
 		if cause := recover(); cause != nil {
-			reply = r.spoiled(reply, e, i, req.ID, cause)
+			reply = r.spoiled(ctx, reply, e, i, req.ID, cause)
 		}
 		reply.call.endSpan = span != nil // when it is recorded
 		if reply.Fault == nil {
@@ -127,13 +127,13 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 	return reply
 }
 
-// spoiled returns the reply of an item that panicked outside its call. reply is what there was of
-// it, nil when the panic came first.
-func (r *Relay) spoiled(reply *Reply, e *Envelope, i int, id []byte, cause any) *Reply {
+// spoiled returns the reply of an item that panicked outside its call, and refunds what was
+// charged. reply is what there was of it, nil when the panic came first.
+func (r *Relay) spoiled(ctx context.Context, reply *Reply, e *Envelope, i int, id []byte, cause any) *Reply {
 	r.Logger.Error("panic", "request_id", e.RequestID, "cause", cause, "stack", string(debug.Stack()))
 	if reply != nil {
 		reply.release()
-		reply.Fault, reply.Result, reply.Error, reply.Rest = fault.New(fault.InternalFault, ""), nil, nil, nil
+		reply.refused(r.gate.Refund(ctx, &reply.call.Call, fault.New(fault.InternalFault, "")))
 		return reply
 	}
 	return &Reply{ID: id, relay: r, Fault: fault.New(fault.InternalFault, ""), call: call{

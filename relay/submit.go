@@ -28,14 +28,14 @@ func (r *Relay) submit(client context.Context, c *call, ask *upstream.Request) (
 	on := c.on
 	if !c.method.Waits {
 		answer, failure := on.Submit(r.bounded(client, c), ask)
-		return answer, withSubmission(on, ask.Params, failure)
+		return answer, withSubmission(c, ask.Params, failure)
 	}
 	var wait time.Duration
 	ask.Method = []byte("eth_sendRawTransaction")
 	ask.Params, wait = chain.SyncParams(ask.Params)
 	answer, failure := on.Submit(r.bounded(client, c), ask)
 	if failure != nil || answer.Error != nil {
-		return answer, withSubmission(on, ask.Params, failure)
+		return answer, withSubmission(c, ask.Params, failure)
 	}
 	_, hash := on.SubmissionID(ask.Params)
 	if hash == "" {
@@ -104,12 +104,19 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// withSubmission adds what the sender needs to look up a transaction whose outcome is unknown.
-func withSubmission(on *upstream.Chain, params []byte, f *fault.Error) *fault.Error {
+// withSubmission adds what the sender needs to look up a submission whose outcome is unknown.
+func withSubmission(c *call, params []byte, f *fault.Error) *fault.Error {
 	if f == nil || f.Reason != fault.OutcomeUnknown {
 		return f
 	}
-	if field, value := on.SubmissionID(params); value != "" {
+	if c.method.Needs == chain.Bundler {
+		told := f.With("rule", "Sending the identical signed user operation again is safe; of two with the same "+
+			"nonce, one is included at most.")
+		told.Message = "The user operation left for a bundler but no usable answer came back, so it may or may not " +
+			"have been accepted. Look it up with eth_getUserOperationByHash before signing again."
+		return told
+	}
+	if field, value := c.on.SubmissionID(params); value != "" {
 		f = f.With(field, value)
 	}
 	return f.With("rule",

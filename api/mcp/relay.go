@@ -53,7 +53,8 @@ func outcomeOf(reply *relay.Reply) outcome {
 
 // requestOf reads the arguments. When it refuses them, the refusal still has to be counted.
 func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Request, own *fault.Error) {
-	var on, tier string
+	var on string
+	var chosen choices
 	seen := map[string]bool{}
 	jsonrpc.Members(arguments, func(member, val []byte) bool {
 		name := string(member)
@@ -71,9 +72,14 @@ func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Reque
 				req.Params = val
 			}
 		case "tier":
-			tier, own = text(name, val, "cheap, balanced or fast")
+			chosen.tier, own = text(name, val, "cheap, balanced or fast")
+		case "submission":
+			chosen.submission, own = text(name, val, "public or private")
+		case "consistency":
+			chosen.consistency, own = text(name, val, "head")
 		default:
-			own = wrongField(shown(name), "is no parameter of rpc_call; it takes chain, method, params and tier")
+			own = wrongField(shown(name),
+				"is no parameter of rpc_call; it takes chain, method, params, tier, submission and consistency")
 		}
 		if seen[name] && own == nil {
 			own = wrongField(name, "stands twice")
@@ -94,10 +100,24 @@ func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Reque
 	if e.Chain, known = d.Pool.Chain(chain.ID(on)); !known {
 		return req, operation.UnknownChain(d.Pool.Known(), on, d.Links)
 	}
-	if e.Tier, known = plan.ParseTier(tier); !known {
-		return req, wrongField("tier", "takes cheap, balanced or fast")
+	return req, chosen.apply(e)
+}
+
+// choices are the arguments that take one of several words; an empty one was left out.
+type choices struct{ tier, submission, consistency string }
+
+func (c *choices) apply(e *relay.Envelope) *fault.Error {
+	var known bool
+	if e.Tier, known = plan.ParseTier(c.tier); !known {
+		return wrongField("tier", "takes cheap, balanced or fast")
 	}
-	return req, nil
+	if e.Private = c.submission == "private"; !e.Private && c.submission != "" && c.submission != "public" {
+		return wrongField("submission", "takes public or private")
+	}
+	if e.AtHead = c.consistency == "head"; !e.AtHead && c.consistency != "" {
+		return wrongField("consistency", "takes head, or is left out")
+	}
+	return nil
 }
 
 // maxMethod limits the length of a method's name, in bytes, as on the relay's own route.

@@ -8,10 +8,12 @@ import (
 )
 
 type rpcInput struct {
-	Chain  string `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"the chain to ask" example:"base_mainnet"`
-	Method string `json:"method" minLength:"1" maxLength:"128" doc:"name of the JSON-RPC method, case-sensitive" example:"eth_getBalance"`
-	Params []any  `json:"params,omitempty" doc:"the method's parameters in their order, as a JSON array; none when absent" example:"[\"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045\",\"latest\"]"`
-	Tier   string `json:"tier,omitempty" enum:"cheap,balanced,fast" default:"balanced" doc:"route: cheap costs half, fast twice the units and takes the quickest upstreams; balanced when absent"`
+	Chain       string `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"the chain to ask" example:"base_mainnet"`
+	Method      string `json:"method" minLength:"1" maxLength:"128" doc:"name of the JSON-RPC method, case-sensitive" example:"eth_getBalance"`
+	Params      []any  `json:"params,omitempty" doc:"the method's parameters in their order, as a JSON array; none when absent" example:"[\"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045\",\"latest\"]"`
+	Tier        string `json:"tier,omitempty" enum:"cheap,balanced,fast" default:"balanced" doc:"route: cheap costs half, fast twice the units and takes the quickest upstreams; balanced when absent"`
+	Submission  string `json:"submission,omitempty" enum:"public,private" default:"public" doc:"private sends a transaction to an endpoint that keeps it out of the public mempool; public when absent"`
+	Consistency string `json:"consistency,omitempty" enum:"head" doc:"head has only upstreams asked that have the newest block"`
 }
 
 type pricesInput struct {

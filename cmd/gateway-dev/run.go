@@ -91,7 +91,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		cfg.X402PayTo = o.payTo
 	}
 	// The chains behind the names may have changed or restarted since the last run.
-	err = errors.Join(operator.ForgetBoard(ctx, cfg, providers.Known), cache.Forget(ctx, cfg.CacheRedisURL))
+	err = errors.Join(operator.ForgetBoard(ctx, cfg, providers), cache.Forget(ctx, cfg.CacheRedisURL))
 	if err != nil {
 		return err
 	}

@@ -68,8 +68,8 @@ var evmMethods = []Method{
 	// submissions.
 	bundled(write("eth_sendUserOperation")),
 	bundled(plain("eth_estimateUserOperationGas")),
-	bundled(plain("eth_getUserOperationByHash")),
-	bundled(plain("eth_getUserOperationReceipt")),
+	bundled(null(NullUnknown, plain("eth_getUserOperationByHash"))),
+	bundled(null(NullUnknown, plain("eth_getUserOperationReceipt"))),
 	bundled(plain("eth_supportedEntryPoints")),
 
 	// Pending transactions, of the upstream that answers.

@@ -30,10 +30,13 @@ func NewBoard(rdb redis.UniversalClient) *Board { return &Board{rdb: rdb} }
 
 func boardKey(id chain.ID) string      { return "{board}:" + string(id) }
 func generationKey(id chain.ID) string { return boardKey(id) + ":generation" }
-func toldKey(id chain.ID) string       { return boardKey(id) + ":told" }
 func cordonKey(id chain.ID) string     { return boardKey(id) + ":cordoned" }
 
 func rateKey(id chain.ID, fingerprint string) string { return boardKey(id) + ":rate:" + fingerprint }
+
+// toldKey is the key of what clients were told about a chain. A chain id that the operator changes
+// is another chain, whose heads have nothing to do with those of before.
+func toldKey(c *chain.Chain) string { return fmt.Sprintf("%s:told:%d", boardKey(c.ID), c.ChainID) }
 
 // Posted is what the board holds about one chain.
 type Posted struct {
@@ -61,17 +64,16 @@ func (b *Board) Publish(ctx context.Context, s Snapshot) error {
 
 // Forget deletes the snapshots of chains and raises their generations, so that no earlier verdict
 // is used and no earlier cached answer is served. It keeps the cordons.
-func (b *Board) Forget(ctx context.Context, ids ...chain.ID) error {
+func (b *Board) Forget(ctx context.Context, chains ...*chain.Chain) error {
 	_, err := b.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		for _, id := range ids {
-			p.Del(ctx, boardKey(id))
-			p.Del(ctx, toldKey(id))
-			p.Incr(ctx, generationKey(id))
+		for _, c := range chains {
+			p.Del(ctx, boardKey(c.ID), toldKey(c))
+			p.Incr(ctx, generationKey(c.ID))
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("forget the probes of %v: %w", ids, err)
+		return fmt.Errorf("forget the probes: %w", err)
 	}
 	return nil
 }

@@ -195,7 +195,7 @@ func TestBoard_StandsOnAClusterAndMovesWithItsSlot(t *testing.T) {
 		}
 		return err
 	})
-	do("forget", func() error { return board.Forget(ctx, chain.EthMainnet, chain.SolanaMainnet) })
+	do("forget", func() error { return board.Forget(ctx, chain.BuiltIn().All()...) })
 	posted, err := board.Read(ctx, chain.EthMainnet)
 	require.NoError(t, err)
 	expect.False(t, posted.Known)

@@ -263,7 +263,7 @@ func (c *Chain) NearHead(head uint64) uint64 {
 // come. follow keeps them so until its context ends.
 func (b *Board) ShareHeads(p *Pool) (follow func(ctx context.Context)) {
 	share := func(c *Chain) {
-		c.heads.Share(heads.Redis(b.rdb, toldKey(c.ID)), p.now)
+		c.heads.Share(heads.Redis(b.rdb, toldKey(c.Chain)), p.now)
 		c.heads.refreshes.Store(true)
 	}
 	p.reloading.Lock()

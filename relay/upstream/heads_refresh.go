@@ -2,11 +2,13 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream/internal/heads"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // holdTime is the longest that an answer waits until its block may be told.
@@ -64,23 +66,28 @@ func (c *Chain) ConfirmTag(ctx context.Context, tag chain.Tag, by string, n uint
 }
 
 // seconded reports whether a second upstream's block of a tag is not below n, or there is no
-// second.
+// second. It asks all of them at once and waits for the first that has it, for at most holdTime.
 func (c *Chain) seconded(ctx context.Context, tag chain.Tag, by string, n uint64) bool {
 	name := "safe"
 	if tag == chain.FinalizedTag {
 		name = "finalized"
 	}
-	others := 0
-	for _, e := range c.serving() {
-		if e.Name == by {
-			continue
-		}
-		if e.tagged(ctx, name) >= n {
+	others := slices.DeleteFunc(c.serving(), func(e *Endpoint) bool { return e.Name == by })
+	if len(others) == 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, holdTime)
+	defer cancel()
+	answers := make(chan uint64, len(others))
+	for _, e := range others {
+		c.hedges.racing.Go(func() { answers <- e.tagged(ctx, name) })
+	}
+	for range others {
+		if <-answers >= n {
 			return true
 		}
-		others++
 	}
-	return others == 0
+	return false
 }
 
 // refreshHead has upstreams asked for the head in the background, if that is due. The call in which
@@ -107,8 +114,8 @@ func (c *Chain) askHead(ctx context.Context) {
 	var by *Endpoint
 	for i := range serving {
 		e := serving[(turn+i)%len(serving)]
-		n, ok := c.askOne(ctx, e)
-		if !ok {
+		n, reason := c.askOne(ctx, e)
+		if reason != "" {
 			continue
 		}
 		if n > highest {
@@ -130,21 +137,25 @@ func (c *Chain) askHead(ctx context.Context) {
 	c.heads.pace.Grew(c.heads.Wanted(Latest), c.now())
 }
 
-// askOne asks one upstream for its head; false if the answer is not plausible.
-func (c *Chain) askOne(ctx context.Context, e *Endpoint) (head uint64, ok bool) {
+// askOne asks one upstream for its head. reason is why there is none; empty on success.
+func (c *Chain) askOne(ctx context.Context, e *Endpoint) (head uint64, reason string) {
 	method := "eth_blockNumber"
 	if c.Family == chain.Solana {
 		method = "getSlot"
 	}
 	result, reason := e.ask(ctx, method, "[]")
 	if reason != "" {
-		return 0, false
+		return 0, reason
 	}
-	if head, ok = parseHead(result); !ok || !c.plausible(Latest, head) {
-		return 0, false
+	head, ok := parseHead(result)
+	if !ok {
+		return 0, ReasonBadAnswer
+	}
+	if !c.plausible(Latest, head) {
+		return 0, ReasonAhead
 	}
 	e.reported.Saw(Latest, head, c.now())
-	return head, true
+	return head, ""
 }
 
 // serving returns the upstreams that get calls.
@@ -174,12 +185,28 @@ func (c *Chain) corroborate(n uint64) bool {
 	return true
 }
 
-// covers reports whether an upstream said that it has a block, and asks for its head if it has not
-// said so yet.
-func (c *Chain) covers(ctx context.Context, e *Endpoint, block uint64) bool {
+// covers returns an error, and what it means, unless the upstream said that it has a block. It asks
+// for the upstream's head if it has not said so yet, and blames one that does not answer until the
+// attempt's deadline.
+func (c *Chain) covers(ctx context.Context, e *Endpoint, block uint64, until time.Time) (verdict, error) {
 	if e.reported.Head(Latest) >= block {
-		return true
+		return verdict{}, nil
 	}
-	n, ok := c.askOne(ctx, e)
-	return ok && n >= block
+	asked := c.now()
+	asking := ctx
+	if !until.IsZero() {
+		asking = WithDeadline(ctx, until, c.now)
+	}
+	n, reason := c.askOne(asking, e)
+	switch {
+	case reason == "" && n >= block:
+		return verdict{}, nil
+	case reason != ReasonUnreachable || errors.Is(ctx.Err(), context.Canceled):
+		return verdicts[rules.MissingData], errBehind
+	}
+	silent := verdicts[rules.Unreachable]
+	e.observe(observation{verdict: silent, took: c.now().Sub(asked)})
+	return silent, errNoHead
 }
+
+var errNoHead = errors.New("the upstream does not answer for its head")

@@ -74,7 +74,7 @@ func (c *Chain) readLogs(ctx context.Context, r *Request) (*Answer, *fault.Error
 	r.Asked = Asked{Upstream: l.last, Attempts: int(l.requests.Load()), Cost: price.Nanos(l.cost.Load())}
 	rerouted := f == nil && answer.Error == nil && l.unusable.Load()
 	if lost := isLost(ctx, f); lost || rerouted || r.Asked.Attempts != 1 {
-		c.traffic.note(c.now(), r.Asked.Attempts, rerouted, lost)
+		c.note(r.Asked.Attempts, rerouted, lost)
 	}
 	return answer, f
 }

@@ -41,6 +41,7 @@ type Chain struct {
 	*chain.Chain
 	*memory
 
+	kind       kind // of the endpoints
 	endpoints  []*Endpoint
 	special    [kinds]*Chain                               // upstreams that answer no plain reads, by kind
 	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
@@ -136,7 +137,9 @@ func (c *Chain) Apply(s Snapshot) {
 	for e := range c.all() {
 		if state, ok := s.of(e); ok {
 			e.state.Store(&state)
-			e.health.probed(state.Usable, s.MeasuredAt)
+			if e.kind == node || state.identifiedAt(s.MeasuredAt) {
+				e.health.probed(state.Usable, s.MeasuredAt)
+			}
 			if state.Reason != ReasonAhead {
 				e.reported.Probed(state.Head, s.MeasuredAt)
 			}
@@ -213,7 +216,7 @@ func (c *Chain) of(k kind) *Chain {
 		return c
 	}
 	if c.special[k] == nil {
-		c.special[k] = &Chain{Chain: c.Chain, memory: c.memory, now: c.now, joined: c.joined}
+		c.special[k] = &Chain{kind: k, Chain: c.Chain, memory: c.memory, now: c.now, joined: c.joined}
 	}
 	return c.special[k]
 }

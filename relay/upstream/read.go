@@ -125,9 +125,9 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	switch lost := isLost(ctx, f); {
 	case f == nil && o.attempts > 1:
 		rerouted := o.answered && (o.unusable > 0 || o.nulls > 0 && !answer.IsNull())
-		c.traffic.note(c.now(), o.attempts, rerouted, false)
+		c.note(o.attempts, rerouted, false)
 	case lost || o.attempts > 1:
-		c.traffic.note(c.now(), o.attempts, false, lost)
+		c.note(o.attempts, false, lost)
 	}
 	return answer, f
 }
@@ -211,8 +211,10 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	}()
 	until, given := allow(started, ask.deadline, min(left, to.more),
 		&e.health.snapshot(started).latency[classOf(ask.heavy)])
-	if ask.cover > 0 && !c.covers(ctx, e, ask.cover) {
-		return attempted{to: e, verdict: verdicts[rules.MissingData], err: errBehind}
+	if ask.cover > 0 {
+		if v, err := c.covers(ctx, e, ask.cover, until); err != nil {
+			return attempted{to: e, verdict: v, err: err}
+		}
 	}
 	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
 	if answer != nil && answer.Error == nil {

@@ -100,6 +100,12 @@ type UpstreamState struct {
 	Capabilities map[chain.Capability]Verdict `json:"verdicts,omitempty"`
 }
 
+// identifiedAt reports whether the state of a special upstream is of this round of probes, not one
+// that was taken over from an earlier round.
+func (s *UpstreamState) identifiedAt(round time.Time) bool {
+	return s.ChainIDAt.IsZero() || !s.ChainIDAt.Before(round.Truncate(time.Second))
+}
+
 // Verdict reports whether an upstream has a capability.
 type Verdict struct {
 	Able bool `json:"able"`

@@ -55,6 +55,14 @@ type trafficMinute struct {
 	again, unasked, rerouted, lost int64
 }
 
+// note records a finished call, as traffic.note does. Calls to special upstreams say nothing about
+// the chain.
+func (c *Chain) note(attempts int, rerouted, lost bool) {
+	if c.kind == node {
+		c.traffic.note(c.now(), attempts, rerouted, lost)
+	}
+}
+
 // note records a finished call. A call whose client went away adds nothing to Slot.Calls, because
 // its last attempt is not observed.
 func (t *traffic) note(now time.Time, attempts int, rerouted, lost bool) {

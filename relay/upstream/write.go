@@ -27,7 +27,7 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 	r.Asked = Asked{}
 	answer, f := c.submit(ctx, r)
 	if lost := isLost(context.WithoutCancel(ctx), f); lost || r.Asked.Attempts > 1 {
-		c.traffic.note(c.now(), r.Asked.Attempts, false, lost)
+		c.note(r.Asked.Attempts, false, lost)
 	}
 	return answer, f
 }

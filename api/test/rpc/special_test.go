@@ -22,12 +22,20 @@ type special struct {
 
 	node *testkit.UpstreamServer
 	of   []*testkit.UpstreamServer // of the special kind
+	sub  apitest.Submission
 	key  string
 }
 
 func setupSpecial(t *testing.T, kind string, n int) *special {
 	t.Helper()
-	s := &special{node: testkit.Upstream(t)}
+	return setupSpecialOn(t, apitest.Submissions()[0], kind, n, nil)
+}
+
+// setupSpecialOn sends a submission to its chain. change may change the special upstreams.
+func setupSpecialOn(t *testing.T, sub apitest.Submission, kind string, n int, change func([]config.Upstream),
+) *special {
+	t.Helper()
+	s := &special{node: testkit.Upstream(t), sub: sub}
 	list := []config.Upstream{{Name: "up-0", URL: s.node.URL, Supply: string(plan.Public)}}
 	for i := range n {
 		u := testkit.Upstream(t)
@@ -36,20 +44,22 @@ func setupSpecial(t *testing.T, kind string, n int) *special {
 			Name: kind + "-" + string(rune('a'+i)), URL: u.URL, Kind: kind, Supply: string(plan.Public),
 		})
 	}
+	if change != nil {
+		change(list[1:])
+	}
 	s.Gateway = apitest.Setup(t, func(o *apitest.Options) {
 		o.Providers = &config.Upstreams{Chains: map[string]config.ChainUpstreams{
-			string(chain.EthMainnet): {Upstreams: list},
+			string(sub.Chain): {Upstreams: list},
 		}}
 	})
-	apitest.ApplyHealthy(s.Pool, chain.EthMainnet, time.Now(), 1)
+	apitest.ApplyHealthy(s.Pool, sub.Chain, time.Now(), 1)
 	s.key = s.Unlimited()
 	return s
 }
 
 func (s *special) send(headers ...string) apitest.Answer {
 	s.T.Helper()
-	sub := apitest.Submissions()[0]
-	return s.RPC(s.key, chain.EthMainnet, apitest.Call(sub.Method, sub.Params), headers...)
+	return s.RPC(s.key, s.sub.Chain, apitest.Call(s.sub.Method, s.sub.Params), headers...)
 }
 
 func (s *special) sent(method string) (n int) {
@@ -127,6 +137,87 @@ func TestPrivate_ItemsOfABatchAreSentPrivately(t *testing.T) {
 	expect.Equal(t, s.sent("net_peerCount"), 0, "reads of private endpoints")
 }
 
+// A proxy that adds the header must not make a private submission public.
+func TestPrivate_AHeaderThatComesTwiceIsRefused(t *testing.T) {
+	t.Parallel()
+	s := setupSpecial(t, config.KindPrivate, 1)
+	s.send(submission, "public", submission, "private").Refused(http.StatusBadRequest, -32602)
+	expect.Equal(t, s.sent(sendRaw)+s.node.Count(sendRaw), 0, "requests")
+	day, _ := s.Counted(s.key)
+	expect.Equal(t, day, 0, "charged")
+}
+
+func TestPrivate_OnSolana(t *testing.T) {
+	t.Parallel()
+	sub := apitest.Submissions()[1]
+	s := setupSpecialOn(t, sub, config.KindPrivate, 1, nil)
+	s.of[0].On(sub.Method, testkit.Result(sub.Wanted))
+	expect.Equal(t, s.send(submission, "private").Result(), `"`+sub.Wanted+`"`)
+	expect.Equal(t, s.sent(sub.Method), 1, "requests to private endpoints")
+	expect.Equal(t, s.node.Count(sub.Method), 0, "requests to the node")
+}
+
+// The receipt is looked for at nodes, because private endpoints answer no reads.
+func TestPrivate_SyncIsPostedPrivately(t *testing.T) {
+	t.Parallel()
+	s := setupSpecial(t, config.KindPrivate, 1)
+	s.of[0].On(sendRaw, testkit.Result(s.sub.Wanted))
+	receipt := map[string]string{"transactionHash": s.sub.Wanted, "status": "0x1"}
+	s.node.On("eth_getTransactionReceipt", testkit.Result(receipt))
+	a := s.RPC(s.key, s.sub.Chain, apitest.Call("eth_sendRawTransactionSync", s.sub.Params), submission, "private")
+	expect.Contains(t, a.Result(), s.sub.Wanted)
+	expect.Equal(t, s.sent(sendRaw), 1, "requests to private endpoints")
+	expect.Equal(t, s.node.Count(sendRaw), 0, "submissions to the node")
+	expect.Equal(t, s.sent("eth_getTransactionReceipt"), 0, "reads of private endpoints")
+}
+
+// A refused connection proves that nothing was sent, so another private endpoint may be asked.
+func TestPrivate_AnotherEndpointIsTriedOnlyIfNothingWasSent(t *testing.T) {
+	t.Parallel()
+	s := setupSpecialOn(t, apitest.Submissions()[0], config.KindPrivate, 2, func(list []config.Upstream) {
+		list[0].URL = "http://" + testkit.ClosedAddress(t)
+	})
+	s.of[1].On(sendRaw, testkit.Result("0x01"))
+	expect.Equal(t, s.send(submission, "private").Result(), `"0x01"`)
+	expect.Equal(t, s.node.Count(sendRaw), 0, "requests to the node")
+}
+
+func TestPrivate_SupplyAndRateOfAnEndpointHold(t *testing.T) {
+	t.Parallel()
+	t.Run("supply", func(t *testing.T) {
+		t.Parallel()
+		s := setupSpecialOn(t, apitest.Submissions()[0], config.KindPrivate, 1, func(list []config.Upstream) {
+			list[0].Supply = string(plan.Premium)
+		})
+		s.RPC(s.DoorKey(), s.sub.Chain, apitest.Call(s.sub.Method, s.sub.Params), submission, "private").
+			Refused(http.StatusServiceUnavailable, -32020)
+		expect.Equal(t, s.sent(sendRaw)+s.node.Count(sendRaw), 0, "requests")
+	})
+	t.Run("rate", func(t *testing.T) {
+		t.Parallel()
+		s := setupSpecialOn(t, apitest.Submissions()[0], config.KindPrivate, 1, func(list []config.Upstream) {
+			list[0].MaxPerSecond = 0.001
+		})
+		s.of[0].On(sendRaw, testkit.Result("0x01"))
+		s.send(submission, "private").Result()
+		s.send(submission, "private").Refused(http.StatusServiceUnavailable, -32020)
+		expect.Equal(t, s.sent(sendRaw), 1, "requests to the endpoint")
+		expect.Equal(t, s.node.Count(sendRaw), 0, "requests to the node")
+	})
+}
+
+func TestPrivate_TrafficIsNotTheChains(t *testing.T) {
+	t.Parallel()
+	s := setupSpecial(t, config.KindPrivate, 1)
+	s.of[0].On(sendRaw, testkit.Status(http.StatusServiceUnavailable))
+	s.send(submission, "private").Refused(http.StatusConflict, -32017)
+	on, _ := s.Pool.Chain(chain.EthMainnet)
+	for _, slot := range on.Slots() {
+		expect.Equal(t, slot.Calls, 0, "calls")
+		expect.Equal(t, slot.Lost, 0, "lost")
+	}
+}
+
 func TestPrivate_AWrongChainIsNeverUsed(t *testing.T) {
 	t.Parallel()
 	s := setupSpecial(t, config.KindPrivate, 1)
@@ -139,51 +230,4 @@ func TestPrivate_AWrongChainIsNeverUsed(t *testing.T) {
 	on.Apply(snapshot)
 	s.send(submission, "private").Refused(http.StatusServiceUnavailable, -32020)
 	expect.Equal(t, s.sent(sendRaw), 0, "requests to private endpoints")
-}
-
-const userOperation = `[{"sender":"0x0000000000000000000000000000000000000001"},` +
-	`"0x0000000071727De22E5E9d8BAf0edAc6f37da032"]`
-
-func TestBundler_TakesUserOperationsOnce(t *testing.T) {
-	t.Parallel()
-	s := setupSpecial(t, config.KindBundler, 2)
-	for _, u := range s.of {
-		u.On("eth_sendUserOperation", testkit.Raw(http.StatusInternalServerError, "text/plain", ""))
-	}
-	s.RPC(s.key, chain.EthMainnet, apitest.Call("eth_sendUserOperation", userOperation)).
-		Refused(http.StatusConflict, -32017)
-	expect.Equal(t, s.sent("eth_sendUserOperation"), 1, "requests to bundlers")
-	expect.Equal(t, s.node.Count("eth_sendUserOperation"), 0, "requests to the node")
-}
-
-func TestBundler_ReadsFailOver(t *testing.T) {
-	t.Parallel()
-	for _, method := range []string{
-		"eth_estimateUserOperationGas", "eth_getUserOperationByHash", "eth_getUserOperationReceipt",
-		"eth_supportedEntryPoints",
-	} {
-		t.Run(method, func(t *testing.T) {
-			t.Parallel()
-			s := setupSpecial(t, config.KindBundler, 2)
-			s.of[0].On(method, testkit.Raw(http.StatusServiceUnavailable, "text/plain", ""))
-			s.of[1].On(method, testkit.Result("0x1"))
-			a := s.RPC(s.key, chain.EthMainnet, apitest.Call(method, `[]`))
-			expect.Equal(t, a.Result(), `"0x1"`)
-			expect.Equal(t, s.node.Count(method), 0, "requests to the node")
-			expect.Equal(t, s.Usage(s.key)["ok"], apitest.Figures{Requests: 1, Units: 1000}, "charged")
-		})
-	}
-}
-
-func TestBundler_WithoutOneTheMethodsAreNotServed(t *testing.T) {
-	t.Parallel()
-	g := apitest.Setup(t)
-	key := g.Unlimited()
-	for _, method := range []string{"eth_sendUserOperation", "eth_supportedEntryPoints"} {
-		data := g.RPC(key, chain.EthMainnet, apitest.Call(method, `[]`)).Refused(404, -32601)
-		expect.Equal(t, data["suggestion"], nil, method)
-	}
-	expect.Equal(t, g.Sent("eth_sendUserOperation"), 0, "requests")
-	day, _ := g.Counted(key)
-	expect.Equal(t, day, 0, "charged")
 }

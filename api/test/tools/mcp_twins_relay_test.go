@@ -37,6 +37,13 @@ func (p pair) onTier(tier string) pair {
 	return p
 }
 
+// with adds an option on both sides.
+func (p pair) with(header, argument, value string) pair {
+	p.headers = []string{header, value}
+	p.args = p.args[:len(p.args)-1] + fmt.Sprintf(`,%q:%q}`, argument, value)
+	return p
+}
+
 func planned(key string) func(*apitest.Gateway) string {
 	return func(g *apitest.Gateway) string { return g.AccountKey(key) }
 }
@@ -73,6 +80,11 @@ func relayPairs() []pair {
 		relayed("a submission", eth, "eth_sendRawTransaction", `["0x02f86b010780"]`),
 		relayed("a submission on Solana that the node refuses", chain.SolanaMainnet, "sendTransaction",
 			`["AQ==",{"encoding":"base64"}]`),
+		relayed("a private submission without an endpoint for it", eth, "eth_sendRawTransaction", `["0x02f86b010780"]`).
+			with("X-Route-Submission", "submission", "private").refused(-32602),
+		relayed("a public submission", eth, "eth_sendRawTransaction", `["0x02f86b010781"]`).
+			with("X-Route-Submission", "submission", "public"),
+		read.with("X-Route-Consistency", "consistency", "head"),
 		relayed("an unknown chain", "bitcoin", "eth_call", `[]`).refused(-32600),
 		relayed("an unknown chain without a key", "bitcoin", "eth_call", `[]`).by(anonymous).refused(-32001),
 		relayed("an unknown method", eth, "eth_nothing", `[]`).refused(-32601),

@@ -13,12 +13,15 @@ import (
 
 // ForgetBoard deletes every chain's last snapshot from the board, for a start that must not trust
 // the previous run.
-func ForgetBoard(ctx context.Context, cfg config.Config, known *chain.Set) error {
-	var ids []chain.ID
-	for _, c := range known.All() {
-		ids = append(ids, c.ID)
+func ForgetBoard(ctx context.Context, cfg config.Config, file config.Upstreams) error {
+	var chains []*chain.Chain
+	for _, c := range file.Known.All() {
+		if id := file.Chains[string(c.ID)].ChainID; id != 0 {
+			c = c.WithChainID(id)
+		}
+		chains = append(chains, c)
 	}
-	return withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error { return b.Forget(ctx, ids...) })
+	return withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error { return b.Forget(ctx, chains...) })
 }
 
 // boardTimeout is the timeout of all that one command does with the board.

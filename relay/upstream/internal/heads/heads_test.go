@@ -15,7 +15,7 @@ type board struct {
 	mu      sync.Mutex
 	list    []stored
 	latency func() time.Duration
-	down    bool
+	fails   func() bool // nil for never
 }
 
 type stored struct {
@@ -30,7 +30,7 @@ func (b *board) exchange(_ context.Context, offer *Offer) (s Shared, err error) 
 	defer func() { time.Sleep(b.latency()) }()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.down {
+	if b.fails != nil && b.fails() {
 		return s, errDown
 	}
 	now := time.Now()
@@ -50,6 +50,14 @@ func (b *board) exchange(_ context.Context, offer *Offer) (s Shared, err error) 
 // chain's time, while upstreams report new heads to any of them and the network is slow at random.
 func TestTold_NoClientSeesAnOlderHead(t *testing.T) {
 	t.Parallel()
+	for name, failing := range map[string]int64{"reads succeed": 0, "one read in ten fails": 10} {
+		t.Run(name, func(t *testing.T) { noClientSeesAnOlderHead(t, failing) })
+	}
+}
+
+// noClientSeesAnOlderHead has one read in so many fail; zero for none.
+func noClientSeesAnOlderHead(t *testing.T, failing int64) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		var mu sync.Mutex // guards random
@@ -64,6 +72,9 @@ func TestTold_NoClientSeesAnOlderHead(t *testing.T) {
 			}
 			return some(3 * time.Millisecond)
 		}}
+		if failing > 0 {
+			b.fails = func() bool { return some(time.Duration(failing)) == 0 }
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		var background sync.WaitGroup
 		defer background.Wait()

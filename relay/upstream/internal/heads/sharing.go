@@ -16,8 +16,13 @@ const (
 	readTimeout = 500 * time.Millisecond
 	maxWait     = 2 * time.Second       // of a call for what the other processes know
 	holdPause   = 20 * time.Millisecond // between two looks at whether a head may be told
+	retryPause  = 20 * time.Millisecond // of a call whose read failed
 	aloneFor    = 2 * readTimeout       // after a failed read, unless one succeeds before
 	aloneAfter  = maxCopy + aloneFor/2  // from the last read that succeeded
+	// A single failure does not make a process stand for what it knows alone, because the others
+	// may go on: as many reads in a row must fail, and take as long together.
+	outageReads = 2
+	outageTime  = 300 * time.Millisecond
 )
 
 // Exchange offers heads to the other processes and returns what all know.
@@ -38,6 +43,8 @@ type sharing struct {
 	nudge    chan struct{}
 	asked    atomic.Int64 // unix nanoseconds of the last call
 	failed   atomic.Int64 // unix nanoseconds of the last read, if it failed
+	failures atomic.Int32 // reads that failed in a row
+	tried    atomic.Int64 // nanoseconds that these took, with the pauses after them
 }
 
 // follow is state.follow. While Redis cannot be read, it stands for what this process knows itself,
@@ -45,7 +52,8 @@ type sharing struct {
 func (sh *sharing) follow(s *state, arrived, now time.Time) (recent bool, wait time.Duration) {
 	recent, wait = s.follow(arrived, now)
 	failed := sh.failed.Load()
-	if failed == 0 || now.UnixNano()-failed > int64(aloneFor) {
+	if failed == 0 || now.UnixNano()-failed > int64(aloneFor) || sh.failures.Load() < outageReads ||
+		sh.tried.Load() < int64(outageTime) {
 		return recent, wait
 	}
 	if v := s.view.Load(); v == nil || now.Sub(v.ended) > aloneAfter {
@@ -91,6 +99,9 @@ func (t *Told) readFor(ctx context.Context, arrived time.Time, sharing *sharing)
 	}
 	if recent, _ := sharing.follow(t.load(), arrived, sharing.now()); !recent {
 		t.read(ctx, sharing)
+		if sharing.failed.Load() != 0 {
+			pause(ctx, retryPause)
+		}
 	}
 }
 
@@ -133,6 +144,12 @@ func (t *Told) read(ctx context.Context, sharing *sharing) {
 	shared, err := sharing.exchange(ctx, &offer)
 	ended := sharing.now()
 	if err != nil {
+		if last := sharing.failed.Load(); last == 0 || started.UnixNano()-last > int64(aloneFor) {
+			sharing.failures.Store(0)
+			sharing.tried.Store(0)
+		}
+		sharing.failures.Add(1)
+		sharing.tried.Add(int64(ended.Sub(started) + retryPause))
 		sharing.failed.Store(ended.UnixNano())
 		return
 	}

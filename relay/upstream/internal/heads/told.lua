@@ -1,7 +1,7 @@
 -- Exchanges the heads of a chain between processes: takes over those that the caller knows, and
 -- returns what all know. Heads have the time of this server, so that processes need no common clock.
 --
--- KEYS  1 {board}:<chain>:told   hash: epoch, and by kind "head@microseconds head@microseconds …", lowest first
+-- KEYS  1 {board}:<chain>:told:<chain id>   hash: epoch, and by kind "head@microseconds head@microseconds …", lowest first
 -- ARGV  1 epoch    of the caller; a higher one replaces everything
 --       2 wait     microseconds after which every process knows a head
 --       3 kind     4 head that the caller knows, 0 for none   5 head that its clients were told; and so on

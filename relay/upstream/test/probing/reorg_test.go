@@ -227,7 +227,7 @@ func TestReorg_TwoWorkersShareCheckpointsOnTheBoard(t *testing.T) {
 	if err := board.Publish(t.Context(), stale.Snapshot); err != nil { // a round that took too long
 		t.Fatal(err)
 	}
-	if err := board.Forget(t.Context(), chain.EthMainnet); err != nil {
+	if err := board.Forget(t.Context(), chain.BuiltIn().All()...); err != nil {
 		t.Fatal(err)
 	}
 	after, err := board.Read(t.Context(), chain.EthMainnet)
