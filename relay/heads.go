@@ -18,7 +18,7 @@ func (r *Relay) measure(ctx context.Context, c *call, params []byte) (refusal *f
 	heads, fresh := on.Told(ctx, c.started)
 	needs := c.atHead() || headKind(method, params) != upstream.NoHead
 	if heads.Latest > 0 {
-		if c.measured, refusal = method.Measure(params, &heads); refusal != nil {
+		if c.measured, refusal = method.Measure(params, &heads, r.LogBlocks[c.Subject.Plan]); refusal != nil {
 			return r.linked(refusal)
 		}
 		needs = needs || c.measured.Head || c.measured.Named > heads.Latest
@@ -36,7 +36,7 @@ func (r *Relay) measure(ctx context.Context, c *call, params []byte) (refusal *f
 		f.RetryAfter = retryNoHead
 		return f
 	}
-	if c.measured, refusal = method.Measure(params, &heads); refusal != nil {
+	if c.measured, refusal = method.Measure(params, &heads, r.LogBlocks[c.Subject.Plan]); refusal != nil {
 		return r.linked(refusal)
 	}
 	c.heads = heads

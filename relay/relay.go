@@ -43,11 +43,14 @@ type Options struct {
 	// BatchMemory bounds the bytes that the answers of all batches in flight hold, beyond 64 KiB
 	// per batch; 0 means 256 MiB.
 	BatchMemory int64
-	Now         func() time.Time
-	Logger      *slog.Logger
-	Metrics     *telemetry.Calls  // nil disables metrics
-	Tracer      *telemetry.Tracer // nil disables tracing
-	Costs       *price.Ledger     // of what calls cost the operator; nil disables it
+	// LogBlocks is how many blocks one eth_getLogs may span on a plan, if that is more than on
+	// others.
+	LogBlocks map[string]uint64
+	Now       func() time.Time
+	Logger    *slog.Logger
+	Metrics   *telemetry.Calls  // nil disables metrics
+	Tracer    *telemetry.Tracer // nil disables tracing
+	Costs     *price.Ledger     // of what calls cost the operator; nil disables it
 }
 
 // Relay is safe for concurrent use.

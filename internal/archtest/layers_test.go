@@ -83,7 +83,7 @@ var layers = []rule{
 	{"metering/netlimit", nil},
 	{"relay/price", nil},
 	{"internal/config", []string{
-		"identity/wallet", "internal/redisconn", "metering/netlimit", "relay/chain", "relay/price",
+		"identity/wallet", "internal/redisconn", "metering/netlimit", "metering/plan", "relay/chain", "relay/price",
 	}},
 	{"internal/telemetry", []string{
 		"internal/fault", "relay/chain", "metering/plan", "metering/netlimit", "relay/price",

@@ -51,7 +51,9 @@ type Config struct {
 	MaxBodyBytes     int64  `env:"MAX_BODY_BYTES"     envDefault:"4194304"`
 	MaxAnswerBytes   int64  `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
 	BatchMemoryBytes int64  `env:"BATCH_MEMORY_BYTES" envDefault:"268435456"`
-	MaxConnections   int    `env:"MAX_CONNECTIONS"    envDefault:"16384"`
+	// LogBlockCaps are larger caps on the range of eth_getLogs, by plan; see LogBlocksByPlan.
+	LogBlockCaps   string `env:"LOG_BLOCK_CAPS"`
+	MaxConnections int    `env:"MAX_CONNECTIONS"    envDefault:"16384"`
 	// MaxConnectionsPerAddress has no effect unless TrustedProxies is 0.
 	MaxConnectionsPerAddress int `env:"MAX_CONNECTIONS_PER_ADDRESS" envDefault:"512"`
 	// NetworkLimits overrides limits per network; see netlimit.Parse.
@@ -310,6 +312,9 @@ func (c *Config) checkServe(f *faults) {
 	f.check(c.MaxConnectionsPerAddress >= 0 && c.MaxConnectionsPerAddress <= 1<<20, "MAX_CONNECTIONS_PER_ADDRESS",
 		"must be between 0, for no bound, and 1048576")
 	if _, err := c.NetworkFigures(); err != nil {
+		*f = append(*f, err)
+	}
+	if _, err := c.LogBlocksByPlan(); err != nil {
 		*f = append(*f, err)
 	}
 	f.check(c.CallRecordsBuffer >= 1000 && c.CallRecordsBuffer <= 10_000_000, "CALL_RECORDS_BUFFER",

@@ -21,19 +21,20 @@ type Measured struct {
 }
 
 // Measure computes what Weigh does, and which block the call is about. It reads the parameters
-// once.
-func (m *Method) Measure(params []byte, h *Heads) (Measured, *fault.Error) {
+// once. logBlocks is how many blocks an eth_getLogs of the caller may span, if that is more than
+// the chain's cap; 0 for no more.
+func (m *Method) Measure(params []byte, h *Heads, logBlocks uint64) (Measured, *fault.Error) {
 	if m.BlockParam < 0 && m.rule != weighLogRange && !m.ranged && m.contextParam < 0 {
 		return Measured{Weight: Weight{Units: m.Weight, Class: m.Class}}, nil
 	}
-	return m.measure(params, h)
+	return m.measure(params, h, logBlocks)
 }
 
-func (m *Method) measure(params []byte, h *Heads) (Measured, *fault.Error) {
+func (m *Method) measure(params []byte, h *Heads, logBlocks uint64) (Measured, *fault.Error) {
 	out := Measured{Weight: Weight{Units: m.Weight, Class: m.Class}}
 	switch {
 	case m.rule == weighLogRange:
-		return measureLogs(params, h, m.maxLogBlocks())
+		return measureLogs(params, h, max(logBlocks, m.maxLogBlocks()))
 	case m.rule == weighFeeWindow:
 		w, refusal := weighFeeHistory(params)
 		if refusal != nil {

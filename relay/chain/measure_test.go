@@ -15,7 +15,7 @@ func measure(t *testing.T, id, method, params string, h chain.Heads) chain.Measu
 	if !ok {
 		t.Fatalf("%s is not served", method)
 	}
-	measured, refusal := m.Measure([]byte(params), &h)
+	measured, refusal := m.Measure([]byte(params), &h, 0)
 	if refusal != nil {
 		t.Fatalf("%s %s: %v", method, params, refusal)
 	}
@@ -125,7 +125,7 @@ func TestMeasure_WeighsSafeAndFinalizedByTheirDepth(t *testing.T) {
 		})
 	}
 	m, _ := lookup(t, "eth_mainnet").Method([]byte("eth_getLogs"))
-	if _, refusal := m.Measure([]byte(`[{"fromBlock":"finalized","toBlock":"latest"}]`), &deep); refusal == nil {
+	if _, refusal := m.Measure([]byte(`[{"fromBlock":"finalized","toBlock":"latest"}]`), &deep, 0); refusal == nil {
 		t.Error("1,001 blocks from finalized to latest are not refused")
 	}
 }
@@ -173,7 +173,7 @@ func FuzzMeasure_KeepsJSON(f *testing.F) {
 		}
 		for _, c := range chain.BuiltIn().All() {
 			for _, m := range c.Methods() {
-				measured, refusal := m.Measure(params, &stoodFor)
+				measured, refusal := m.Measure(params, &stoodFor, 0)
 				if refusal != nil || !measured.Pins.Any() {
 					continue
 				}
@@ -198,7 +198,7 @@ func BenchmarkMeasure(b *testing.B) {
 			raw := []byte(params)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, refusal := m.Measure(raw, &stoodFor); refusal != nil {
+				if _, refusal := m.Measure(raw, &stoodFor, 0); refusal != nil {
 					b.Fatal(refusal)
 				}
 			}

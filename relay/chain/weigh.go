@@ -55,7 +55,7 @@ func (m *Method) NeedsHead(params []byte) bool {
 // left to the node. Links.On adds the operator's links to a range refusal. Measure does the same,
 // and returns more.
 func (m *Method) Weigh(params []byte, heads Heads) (Weight, *fault.Error) {
-	measured, refusal := m.Measure(params, &heads)
+	measured, refusal := m.Measure(params, &heads, 0)
 	if refusal != nil {
 		return Weight{}, refusal
 	}

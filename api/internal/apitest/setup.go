@@ -94,7 +94,8 @@ type Options struct {
 	PerSecond      float64 // rate limit of each upstream
 	Timeout        time.Duration
 	MaxAnswer      int64
-	Batches        int64 // bytes of memory for the answers of all batches
+	Batches        int64             // bytes of memory for the answers of all batches
+	LogBlocks      map[string]uint64 // larger caps on log ranges, by plan
 	MaxBody        int64
 	Hosts          []string // further host names of the MCP endpoint
 	Proxies        int
@@ -152,7 +153,7 @@ func Setup(t testing.TB, change ...func(*Options)) *Gateway {
 	calls := relay.New(relay.Options{
 		Pool: g.Pool, Limits: g.Limits, Meter: g.Meter, Recorder: g.Recorder, Cache: answers, Links: Links,
 		Timeout: o.Timeout, MaxAnswer: o.MaxAnswer, BatchMemory: o.Batches, Now: o.Now, Logger: log,
-		Metrics: g.Metrics.Calls, Tracer: o.Tracer,
+		LogBlocks: o.LogBlocks, Metrics: g.Metrics.Calls, Tracer: o.Tracer,
 	})
 	g.Relay = calls
 	g.Metrics.WatchCache(calls.CacheFigures)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/apitest"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -40,6 +41,24 @@ func TestWeight_IsTheSameOnEveryPlan(t *testing.T) {
 			t.Errorf("on %s the calls cost %d, want %d", name, got, want)
 		}
 	}
+}
+
+func TestLogRange_APlanMayHaveALargerCap(t *testing.T) {
+	t.Parallel()
+	g := apitest.Setup(t, func(o *apitest.Options) { o.LogBlocks = map[string]uint64{plan.Growth: 2000} })
+	g.AllOn("eth_getLogs", testkit.Result([]string{}))
+	const (
+		within = `[{"fromBlock":"0x1","toBlock":"0x7d0"}]` // 2,000 blocks
+		beyond = `[{"fromBlock":"0x1","toBlock":"0x7d1"}]`
+	)
+	key := g.AccountKey(plan.Growth)
+	expect.Equal(t, g.RPC(key, chain.EthMainnet, apitest.Call("eth_getLogs", within)).Result(), "[]")
+	data := g.RPC(key, chain.EthMainnet, apitest.Call("eth_getLogs", beyond)).Refused(400, -32602)
+	expect.Equal(t, data["max_blocks"], any(float64(2000)), "the cap that the refusal names")
+	expect.Equal(t, g.Usage(key)["ok"], apitest.Figures{Requests: 1, Units: 2000}, "charged")
+	other := g.AccountKey(plan.Pro)
+	data = g.RPC(other, chain.EthMainnet, apitest.Call("eth_getLogs", within)).Refused(400, -32602)
+	expect.Equal(t, data["max_blocks"], any(float64(1000)), "the cap of another plan")
 }
 
 func TestWeight_OfSafeAndFinalizedIsThatOfTheirBlocks(t *testing.T) {

@@ -67,10 +67,14 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	f.limits = limits.New(b.store, b.meter, hasher, time.Now)
 	f.latencies = meter.NewLatencies(b.meter, meter.LatencyOptions{Logger: log})
+	logBlocks, err := cfg.LogBlocksByPlan()
+	if err != nil {
+		return nil, err
+	}
 	f.relay = relay.New(relay.Options{
 		Pool: b.pool, Limits: f.limits, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers,
 		Links: links, Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes,
-		Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer, Costs: b.costs,
+		LogBlocks: logBlocks, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer, Costs: b.costs,
 	})
 	operations, pages, err := newDoors(cfg, b, routes, service.Options{
 		Limits: f.limits, Hasher: hasher, Recorder: f.recorder, Links: links, Flows: flows, Logger: log,
