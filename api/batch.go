@@ -8,6 +8,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 // wholeBatch is the approximate size in bytes up to which a batch is assembled before it is sent. A
@@ -39,16 +40,24 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 	defer out.closeRest()
 	h, allHit, size := c.Writer.Header(), true, 0
 	var window fault.Window
+	var lowest upstream.Agreement
 	for _, reply := range replies {
 		if w := reply.Window(); w.Limit > 0 && (window.Limit == 0 || w.Remaining < window.Remaining ||
 			w.Remaining == window.Remaining && w.Reset > window.Reset) {
 			window = w // the items ran in parallel: the one counted last has the fewest left
+		}
+		if v := reply.Verified(); v.Asked > 0 && (lowest.Asked == 0 || v.Agreed < lowest.Agreed ||
+			v.Agreed == lowest.Agreed && v.Asked > lowest.Asked) {
+			lowest = v
 		}
 		allHit = allHit && reply.Hit
 		size += len(reply.Result) + len(reply.Error)
 	}
 	if allHit {
 		h["X-Service-Cache"] = hitValue
+	}
+	if lowest.Asked > 0 {
+		h[verifiedHeader] = []string{agreed(lowest)}
 	}
 	tellWindow(h, &window, make([]string, windowHeaders))
 	h.Set("Server-Timing", serverTiming(slowest(replies), allHit))

@@ -19,12 +19,12 @@ var (
 	allowedMethods = []string{http.MethodPost}
 	menuMethods    = []string{http.MethodGet}
 	allowedHeaders = []string{"Authorization, Content-Type, Content-Encoding, X-Route-Tier, X-Route-Consistency, " +
-		"X-Route-Submission, " +
+		"X-Route-Submission, X-Route-Verify, " +
 		"X-PAYMENT, PAYMENT-SIGNATURE, Accept-Payment, solana-client, " +
 		"Mcp-Protocol-Version, Mcp-Session-Id, Last-Event-ID, *"}
-	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, Server-Timing, Retry-After, RateLimit-Limit, " +
-		"RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate, PAYMENT-REQUIRED, PAYMENT-RESPONSE, " +
-		"X-PAYMENT-RESPONSE, X-Payment-Credential"}
+	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, X-Route-Verified, Server-Timing, Retry-After, " +
+		"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate, PAYMENT-REQUIRED, " +
+		"PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Payment-Credential"}
 	preflightAge = []string{"86400"} // seconds; browsers cap it
 	varyEncoding = []string{"Accept-Encoding"}
 )

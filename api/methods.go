@@ -15,6 +15,8 @@ type servedMethod struct {
 	Class chain.Class `json:"class" enum:"standard,heavy"`
 	Cache string      `json:"cache" enum:"never,local,short,final" doc:"when an answer may come from the cache: never, always, for a moment, once its block is final"`
 	Write bool        `json:"write" doc:"whether it submits: such a call goes to one upstream and is never sent again"`
+	// Verifiable is set where honest upstreams give the same answer.
+	Verifiable bool `json:"verifiable" doc:"whether X-Route-Verify takes it: honest upstreams give the same answer"`
 }
 
 // servedChain is the catalog of one chain.
@@ -40,6 +42,7 @@ func (s *server) methods(c *gin.Context) {
 		for _, m := range on.Methods() {
 			one.Methods = append(one.Methods, servedMethod{
 				Name: m.Name, Units: m.Weight, Class: m.Class, Cache: m.Cache.String(), Write: m.Write,
+				Verifiable: m.Verifiable(),
 			})
 		}
 		all = append(all, one)

@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/service/operation"
 )
 
@@ -112,6 +113,13 @@ const paymentHeader = "X-Payment"
 // consistencyHeader selects how strict a read is (docs/interface.md, 1.2.2).
 const consistencyHeader = "X-Route-Consistency"
 
+// verifyHeader is how many upstreams must agree on a read, and verifiedHeader how many did
+// (docs/interface.md, 1.2.2).
+const (
+	verifyHeader   = "X-Route-Verify"
+	verifiedHeader = "X-Route-Verified"
+)
+
 // submissionHeader selects where transactions are sent (docs/interface.md, 1.8.5).
 const submissionHeader = "X-Route-Submission"
 
@@ -146,6 +154,17 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *requestBod
 		return body, fault.New(fault.ParameterRefused,
 			"X-Route-Consistency takes head: only upstreams that have the newest block are asked. "+
 				"Leave it out otherwise.")
+	}
+	switch choiceOf(c.Request.Header, verifyHeader) {
+	case "":
+	case "2":
+		e.Verify = 2
+	case "3":
+		e.Verify = relay.MaxVerify
+	default:
+		return body, fault.New(fault.ParameterRefused,
+			"X-Route-Verify takes 2 or 3: so many upstreams must agree on each answer. Leave it out for the answer of "+
+				"one.")
 	}
 	switch choiceOf(c.Request.Header, submissionHeader) {
 	case "", "public":
@@ -188,6 +207,9 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	}
 	if reply.Hit {
 		h["X-Service-Cache"] = hitValue
+	}
+	if v := reply.Verified(); v.Asked > 0 {
+		h[verifiedHeader] = []string{agreed(v)}
 	}
 	var values [2 + windowHeaders]string
 	values[0] = serverTiming(reply.Timing, reply.Hit)
@@ -266,6 +288,11 @@ func appendOpening(b, id []byte) []byte {
 		b = append(b, id...)
 	}
 	return append(b, ',')
+}
+
+// agreed returns the value of X-Route-Verified.
+func agreed(a upstream.Agreement) string {
+	return strconv.Itoa(a.Agreed) + " of " + strconv.Itoa(a.Asked)
 }
 
 // serverTiming returns the Server-Timing header: gate (weight, cache and admission), route

@@ -80,7 +80,7 @@ func (r *Relay) readPlaced(client context.Context, c *call, ask *upstream.Reques
 ) (*upstream.Answer, *fault.Error) {
 	c.place(ask)
 	r.placeLogs(c, ask)
-	if c.measured.Own != chain.NoTag {
+	if c.measured.Own != chain.NoTag && c.verify == 0 {
 		return r.readOwn(client, c, ask, look)
 	}
 	answer, failure := r.read(client, c, ask, look)
@@ -88,6 +88,9 @@ func (r *Relay) readPlaced(client context.Context, c *call, ask *upstream.Reques
 		return answer, failure
 	}
 	answer.Release()
+	if c.verify > 0 {
+		return nil, notTold()
+	}
 	return &upstream.Answer{Result: []byte("null")}, nil
 }
 

@@ -83,6 +83,9 @@ type Envelope struct {
 	// AtHead has only upstreams asked that said that they have the head that the gateway stands
 	// for.
 	AtHead bool
+	// Verify is how many upstreams must agree on the answer to each call, from 2 to MaxVerify; 0
+	// leaves it to the operator. The calls are charged as often.
+	Verify int
 	// Private has submissions sent to the operator's private endpoints alone.
 	Private bool
 	Network netip.Prefix // the client's, from netlimit.NetworkOf: bounds the records of its refused calls
@@ -135,6 +138,8 @@ type call struct {
 	method    *chain.Method
 	measured  chain.Measured
 	heads     chain.Heads // that the gateway stands for
+	verify    int         // how many upstreams must agree; 0 for one answer
+	agreement upstream.Agreement
 	asked     upstream.Asked
 	bytes     int64
 	endFlight func() // of a streamed answer that others may have waited for; called when the answer is released
@@ -166,7 +171,11 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 		return
 	}
 	look := r.answers.look(c.envelope.Chain, c.method, req.Params)
-	cached, hit := r.answers.get(ctx, c.envelope.Chain, c.method, &look)
+	var cached []byte
+	hit := false
+	if c.verify == 0 {
+		cached, hit = r.answers.get(ctx, c.envelope.Chain, c.method, &look)
+	}
 	if hit {
 		c.Metered.Mode, c.Metered.Units = meter.Hit, 0
 	}
@@ -220,6 +229,9 @@ func (r *Relay) classify(ctx context.Context, c *call, req jsonrpc.Request) *fau
 	c.Metered.Class, c.Metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
 	if c.Subject.Tier != "" { // the price of the tier includes its multiplier
 		c.Metered.Units = plan.Cost(weight.Units, plan.Balanced)
+	}
+	if c.envelope.Verify > 0 {
+		return r.verified(c, req)
 	}
 	return nil
 }
@@ -294,6 +306,14 @@ func (reply *Reply) refused(f *fault.Error) {
 		reply.Timing.Gate = reply.relay.Now().Sub(reply.call.started)
 	}
 	reply.Fault, reply.Result, reply.Error, reply.Rest = admission.WithNextDoor(&reply.call.Call, f), nil, nil, nil
+}
+
+// Verified returns how many upstreams agreed on the answer; zero for one that was not verified.
+func (reply *Reply) Verified() upstream.Agreement {
+	if reply.Fault != nil {
+		return upstream.Agreement{}
+	}
+	return reply.call.agreement
 }
 
 // Window returns the caller's rate window after the call, also when the window refused it. A Limit

@@ -39,6 +39,9 @@ type flight = cache.Flight[flightKey, readResult]
 func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 	l *lookup,
 ) (*upstream.Answer, *fault.Error) {
+	if c.verify > 0 {
+		return r.readVerified(client, c, ask, l)
+	}
 	if l.rule == chain.Never || c.envelope.AtHead {
 		return c.on.Read(r.bounded(client, c), ask)
 	}

@@ -16,6 +16,7 @@ type Upstreams struct {
 	exclusions *prometheus.CounterVec
 	limits     *prometheus.CounterVec
 	strays     *prometheus.CounterVec
+	compared   *prometheus.CounterVec
 
 	mu     sync.RWMutex // guards states
 	states func() []ChainState
@@ -43,8 +44,11 @@ func newUpstreams(registry prometheus.Registerer) *Upstreams {
 			"What an upstream sent that answers no call of its connection: answers under another "+
 				"call's id, and bytes before anything was asked. None of it is passed on.", "chain", "upstream",
 			"kind"),
+		compared: counters("gateway_upstream_compared_results_total",
+			"Results of an upstream to verified reads, by whether they agreed with those of most upstreams.",
+			"chain", "upstream", "result"),
 	}
-	registry.MustRegister(u.attempts, u.duration, u.broken, u.hedges, u.exclusions, u.limits, u.strays,
+	registry.MustRegister(u.attempts, u.duration, u.broken, u.hedges, u.exclusions, u.limits, u.strays, u.compared,
 		&stateCollector{of: u})
 	return u
 }
@@ -83,6 +87,7 @@ type Upstream struct {
 	exclusions       prometheus.Counter
 	limits           [limits]prometheus.Counter
 	strays           [strayKinds]prometheus.Counter
+	agreed, differed prometheus.Counter
 }
 
 // Upstream creates the series of an upstream. outcomes are the words for results of attempts;
@@ -98,6 +103,8 @@ func (u *Upstreams) Upstream(chain, name string, outcomes []string) *Upstream {
 		won:        u.hedges.WithLabelValues(chain, name, "used"),
 		lost:       u.hedges.WithLabelValues(chain, name, "unused"),
 		exclusions: u.exclusions.WithLabelValues(chain, name),
+		agreed:     u.compared.WithLabelValues(chain, name, "agreed"),
+		differed:   u.compared.WithLabelValues(chain, name, "disagreed"),
 	}
 	for _, outcome := range outcomes {
 		e.attempts = append(e.attempts, u.attempts.WithLabelValues(chain, name, outcome))
@@ -119,7 +126,7 @@ func (u *Upstreams) Remove(chain, name string) {
 	}
 	labels := prometheus.Labels{"chain": chain, "upstream": name}
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
-		u.attempts, u.duration, u.broken, u.hedges, u.exclusions, u.limits, u.strays,
+		u.attempts, u.duration, u.broken, u.hedges, u.exclusions, u.limits, u.strays, u.compared,
 	} {
 		v.DeletePartialMatch(labels)
 	}
@@ -161,6 +168,17 @@ func (e *Upstream) Hedged(used bool) {
 func (e *Upstream) Excluded() {
 	if e != nil {
 		e.exclusions.Inc()
+	}
+}
+
+// Compared counts a result of a verified read, and whether it agreed with those of most upstreams.
+func (e *Upstream) Compared(agreed bool) {
+	switch {
+	case e == nil:
+	case agreed:
+		e.agreed.Inc()
+	default:
+		e.differed.Inc()
 	}
 }
 

@@ -28,8 +28,8 @@ var evmMethods = []Method{
 	// State reads: heavy when their block is deeper than StateDepth. The number is the index of the
 	// block parameter.
 	latest(state("eth_call", 1)),
-	latest(state("eth_createAccessList", 1)),
-	latest(state("eth_estimateGas", 1)),
+	own(latest(state("eth_createAccessList", 1))),
+	own(latest(state("eth_estimateGas", 1))),
 	state("eth_getBalance", 1),
 	state("eth_getCode", 1),
 	state("eth_getProof", 2),
@@ -38,7 +38,7 @@ var evmMethods = []Method{
 	state("eth_getTransactionCount", 1),
 
 	// Capped by their parameters.
-	at(1, capped("eth_feeHistory", weighFeeWindow)),
+	own(at(1, capped("eth_feeHistory", weighFeeWindow))),
 	capped("eth_getLogs", weighLogRange),
 
 	// Plain reads.
@@ -58,7 +58,7 @@ var evmMethods = []Method{
 	plain("net_listening"),
 	plain("net_peerCount"),
 	plain("web3_clientVersion"),
-	plain("web3_sha3"),
+	same(plain("web3_sha3")),
 
 	// Writes. The second is posted as the first, and answered with the receipt.
 	write("eth_sendRawTransaction"),

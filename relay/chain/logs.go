@@ -60,6 +60,7 @@ func measureLogs(params []byte, h *Heads, most uint64) (Measured, *fault.Error) 
 // place takes over the end of the range, and pins both bounds.
 func (f *logFilter) place(out *Measured, params []byte, from, to uint64, h *Heads) {
 	out.Head = !f.from.absolute || !f.to.absolute
+	out.Floats = out.Head
 	if f.to.absolute {
 		out.Named = to
 	}
@@ -72,6 +73,14 @@ func (f *logFilter) place(out *Measured, params []byte, from, to uint64, h *Head
 	}
 	f.from.pin(&out.Pins, params, f.inside, leadFrom, h)
 	f.to.pin(&out.Pins, params, f.inside, leadTo, h)
+	out.Floats = out.Floats && !f.pinned(h)
+}
+
+// pinned reports whether the number of either bound is known, and the same for every node.
+func (f *logFilter) pinned(h *Heads) bool {
+	_, from := h.resolve(f.from.tag)
+	_, to := h.resolve(f.to.tag)
+	return (from || f.from.absolute) && (to || f.to.absolute)
 }
 
 // pin puts a number in the place of a tag, or of nothing.

@@ -15,6 +15,9 @@ type Measured struct {
 	Head bool
 	// Pins put numbers in the place of tags, so that every upstream answers for the same block.
 	Pins Pins
+	// Floats reports that every node chooses the block: it is pending, or a tag whose head is not
+	// known.
+	Floats bool
 	// Own is safe or finalized, if the answer shows which block that is. Then a node may choose the
 	// block, and the pins are for an answer that is older than what clients were told.
 	Own Tag
@@ -71,12 +74,15 @@ func (out *Measured) place(params []byte, block *blockRef, h *Heads) (number uin
 	case blockTag, blockOmitted:
 		number, known := h.resolve(block.tag)
 		out.Block, out.Head = number, true
+		out.Floats = true
 		switch {
 		case !known:
 		case block.kind == blockTag && block.raw != nil:
 			out.Pins.replace(params, block.raw, number)
+			out.Floats = false
 		case block.kind == blockOmitted && block.end != nil:
 			out.Pins.insert(params, block.end, pin{before: leadComma, number: number})
+			out.Floats = false
 		}
 		return number
 	}

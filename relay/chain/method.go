@@ -99,6 +99,8 @@ type Method struct {
 	Only []ID
 
 	rule         weighRule
+	same         bool   // every node has the same answer, though the call names no block
+	own          bool   // each client has an answer of its own, though the call names a block
 	fills        bool   // an omitted block is the latest on every node, so it may be filled in
 	ranged       bool   // the first parameter is a filter with fromBlock and toBlock
 	contextParam int    // index of the options that take minContextSlot; -1 for none
@@ -118,6 +120,16 @@ const (
 
 // StateRead reports whether the method reads the state of a block.
 func (m *Method) StateRead() bool { return m.rule == weighStateDepth }
+
+// Verifiable reports whether honest nodes give the same answer: the call names a block by number,
+// tag or hash, or an object by its hash. Not those that only some clients have, as traces: each
+// client has its own form of them.
+func (m *Method) Verifiable() bool {
+	if m.Write || m.own || m.Needs != Plain {
+		return false
+	}
+	return m.same || m.BlockParam >= 0 || m.rule == weighLogRange || m.Cache == Final || m.Cache == Local
+}
 
 // Partial reports whether a node that does not have all blocks of a range yet answers with less,
 // without saying so.
@@ -204,6 +216,18 @@ func shows(m Method) Method {
 // near marks a method that depends on the head.
 func near(m Method) Method {
 	m.Near = true
+	return m
+}
+
+// same marks a method whose answer is the same on every node.
+func same(m Method) Method {
+	m.same = true
+	return m
+}
+
+// own marks a method that clients answer by estimates of their own.
+func own(m Method) Method {
+	m.own = true
 	return m
 }
 

@@ -189,8 +189,8 @@ func (e *Endpoint) lacks(r *Request, s *UpstreamState) bool {
 	return known && !able
 }
 
-// against returns the penalty of an unusable or excluded upstream, for when no better one is left.
-// It outweighs supply.
+// against returns the penalty of an unusable or excluded upstream, for when no better one is left,
+// and of one that lies. It outweighs supply.
 func against(s *UpstreamState, h *healthSnapshot) int {
 	rank := 0
 	if !s.Usable {
@@ -198,6 +198,9 @@ func against(s *UpstreamState, h *healthSnapshot) int {
 	}
 	if h.out {
 		rank += 10 * behindRank
+	}
+	if h.lies {
+		rank += 5 * behindRank
 	}
 	return rank
 }
@@ -216,13 +219,14 @@ func rankFor(tier plan.Tier, supply int, again bool) int {
 }
 
 // score is lower for better: the p90 latency, increased by the shares of failed and throttled
-// calls, which cost another attempt, and by the upstream's lag, which fast calls ignore.
+// calls, which cost another attempt, by that of results that contradict others, and by the
+// upstream's lag, which fast calls ignore.
 func (e *Endpoint) score(h *healthSnapshot, s *UpstreamState, r *Request, toleratedLag uint64) float64 {
 	lag := s.Lag
 	if r.Tier == plan.Fast {
 		lag = 0
 	}
-	return rating(h.usual(r.Heavy, s), h.errorRate+h.throttled, lag, toleratedLag)
+	return rating(h.usual(r.Heavy, s), h.errorRate+h.throttled+h.disagreed, lag, toleratedLag)
 }
 
 func rating(usual time.Duration, bad float64, lag, toleratedLag uint64) float64 {

@@ -24,6 +24,10 @@ type Figures struct {
 	Calls       int64  `json:"calls"`
 	Failed      int64  `json:"failed"`
 	Throttled   int64  `json:"throttled"`
+	// Compared counts results of verified reads in the last ten minutes, Disagreed those that
+	// contradicted most upstreams.
+	Compared  int64 `json:"compared,omitempty"`
+	Disagreed int64 `json:"disagreed,omitempty"`
 	// Out is how many of Processes exclude the upstream at the moment.
 	Out       int `json:"out"`
 	Processes int `json:"processes"`
@@ -48,6 +52,7 @@ func (h *health) figures(now time.Time) Figures {
 	defer h.mu.Unlock()
 	var f Figures
 	f.Calls, f.Failed, f.Throttled = h.counts(now)
+	f.Compared, f.Disagreed = h.comparisons(now)
 	if h.out {
 		f.Out = 1
 	}
@@ -69,6 +74,8 @@ func (f *Figures) add(other Figures) {
 	f.Calls += other.Calls
 	f.Failed += other.Failed
 	f.Throttled += other.Throttled
+	f.Compared += other.Compared
+	f.Disagreed += other.Disagreed
 	f.Out += other.Out
 	f.Processes += other.Processes
 	for class, counts := range other.Latencies {

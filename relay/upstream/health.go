@@ -49,6 +49,7 @@ type healthMinute struct {
 	calls, failed, throttled int64
 	// Calls from before a return no longer count for exclusion, but do in the statistics.
 	forgivenCalls, forgivenFailed int64
+	compared, disagreed           int64 // results of verified reads
 	latencies                     [readClasses]latency.Histogram
 }
 
@@ -85,6 +86,8 @@ type healthSnapshot struct {
 	calls     int64
 	errorRate float64 // 0 below minSamples, like throttled
 	throttled float64 // the share of calls that were throttled
+	disagreed float64 // the share of compared results that contradicted most upstreams
+	lies      bool    // it did so often
 	latency   [readClasses]latency.Quantiles
 }
 
@@ -260,6 +263,50 @@ func (h *health) counts(now time.Time) (calls, failed, throttled int64) {
 	return max(calls, failed+throttled), failed, throttled // a stream may outlive the minute in which it began
 }
 
+// An upstream is distrusted after so many results that contradicted most others, if they are more
+// than so large a share: two honest nodes may be on different forks for a moment.
+const (
+	liesToDistrust  = 3
+	maxDisagreement = 0.1
+)
+
+// compared records whether a result of a verified read agreed with most upstreams.
+func (e *Endpoint) compared(agrees bool) {
+	e.metrics.Compared(agrees)
+	h := &e.health
+	now := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.minute(now)
+	m.compared++
+	if !agrees {
+		m.disagreed++
+		h.publish(now)
+	}
+}
+
+// comparisons adds up all minutes that are kept, so that an upstream that lies and therefore is
+// hardly asked is remembered. The caller holds mu.
+func (h *health) comparisons(now time.Time) (compared, disagreed int64) {
+	index := now.Unix() / 60
+	for i := range h.minutes {
+		if m := &h.minutes[i]; index-m.index < keptMinutes {
+			compared += m.compared
+			disagreed += m.disagreed
+		}
+	}
+	return compared, disagreed
+}
+
+// disagreement returns the share of disagreeing results, and whether it is that of a liar.
+func disagreement(compared, disagreed int64) (share float64, lies bool) {
+	if compared == 0 {
+		return 0, false
+	}
+	share = float64(disagreed) / float64(compared)
+	return share, disagreed >= liesToDistrust && share > maxDisagreement
+}
+
 // publish computes the snapshot. The caller holds mu.
 func (h *health) publish(now time.Time) {
 	calls, failed, throttled := h.counts(now)
@@ -267,6 +314,7 @@ func (h *health) publish(now time.Time) {
 	if calls >= minSamples {
 		s.errorRate, s.throttled = float64(failed)/float64(calls), float64(throttled)/float64(calls)
 	}
+	s.disagreed, s.lies = disagreement(h.comparisons(now))
 	index := now.Unix() / 60
 	for class := range s.latency {
 		var all latency.Histogram

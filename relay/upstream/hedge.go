@@ -138,16 +138,20 @@ func (c *Chain) start(ctx context.Context, to choice, ask question, left int, re
 func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left int) (a attempted) {
 	defer func() {
 		if p := recover(); p != nil {
-			cause := to.scrub.Text(fmt.Sprint(p))
-			c.panics.write(c.ID, to.Name, cause, debug.Stack())
 			a = attempted{
-				to: to.Endpoint, verdict: verdicts[rules.Broken],
-				err: fmt.Errorf("upstream %s: %w: %s", to.Name, errPanicked, cause),
+				to: to.Endpoint, verdict: verdicts[rules.Broken], err: c.panicked(to.Endpoint, p, ask.heavy),
 			}
-			to.observe(observation{verdict: a.verdict, heavy: ask.heavy})
 		}
 	}()
 	return c.attempt(ctx, to, ask, left)
+}
+
+// panicked logs a panic of an attempt, which counts as a broken answer, and returns it as an error.
+func (c *Chain) panicked(e *Endpoint, p any, heavy bool) error {
+	cause := e.scrub.Text(fmt.Sprint(p))
+	c.panics.write(c.ID, e.Name, cause, debug.Stack())
+	e.observe(observation{verdict: verdicts[rules.Broken], heavy: heavy})
+	return fmt.Errorf("upstream %s: %w: %s", e.Name, errPanicked, cause)
 }
 
 // loser returns the endpoint of a race of two that did not win.

@@ -358,3 +358,46 @@ func TestPanic_ReturnsRoomAndTrial(t *testing.T) {
 		t.Error("a submission that panicked holds room")
 	}
 }
+
+func TestPanic_OfAVoterCostsItsVoteOnly(t *testing.T) {
+	t.Parallel()
+	c, servers := hedged(t, 3)
+	for i, s := range servers {
+		s.Default(testkit.Result("0xgood"))
+		c.endpoints[i].limits = ratelimit.New(config.Upstream{MaxConcurrent: 1})
+	}
+	c.endpoints[0].reads = panicking{c.endpoints[0].reads}
+	answer, agreement, f := c.ReadVerified(deadline(t, testTimeout), request("eth_call"), 2)
+	if f != nil {
+		t.Fatal(f)
+	}
+	answer.Release()
+	expect.Equal(t, agreement, Agreement{Agreed: 2, Asked: 3})
+	for _, e := range c.endpoints {
+		expect.Equal(t, held(e), int64(0), e.Name)
+	}
+}
+
+func TestCompared_AnUpstreamThatLiesIsChosenLast(t *testing.T) {
+	t.Parallel()
+	c, _ := hedged(t, 2)
+	score := func() float64 {
+		e := c.endpoints[0]
+		return e.score(e.health.snapshot(time.Now()), e.state.Load(), request("eth_call"), 1)
+	}
+	honest := score()
+	c.endpoints[0].compared(false)
+	if lied := score(); lied <= honest {
+		t.Errorf("after a lie the score is %v, before it was %v", lied, honest)
+	}
+	expect.Equal(t, c.voters(request("eth_call"))[0], c.endpoints[0], "after a lie by the far faster upstream")
+	for range liesToDistrust - 1 {
+		c.endpoints[0].compared(false)
+	}
+	expect.Equal(t, c.voters(request("eth_call"))[0], c.endpoints[1], "after several lies")
+	for range 100 {
+		c.endpoints[0].compared(true)
+	}
+	c.endpoints[0].health.newest()
+	expect.Equal(t, c.endpoints[0].health.newest().lies, false, "a few forks are no lies")
+}

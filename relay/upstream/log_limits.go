@@ -146,10 +146,25 @@ func (e *Endpoint) followLogLimit(posted Posted, now time.Time) {
 	}
 }
 
-// body is an answer that is copied into memory. Its bytes count against maxBytes, and its memory
-// against Memory, until the call's answer is released.
+// gathering is what one call holds of answers that are copied into memory.
+type gathering struct {
+	memory   Memory // nil for no bound
+	maxBytes int64  // of all answers
+	tooMany  func() *fault.Error
+	bytes    atomic.Int64 // of all answers
+	held     atomic.Int64 // bytes taken from memory
+}
+
+// giveBack returns all memory.
+func (g *gathering) giveBack() {
+	if held := g.held.Swap(0); g.memory != nil && held > 0 {
+		g.memory.Give(int(held))
+	}
+}
+
+// body is an answer that is copied into memory.
 type body struct {
-	of    *logRead
+	of    *gathering
 	bytes []byte
 	held  int
 }
@@ -177,7 +192,7 @@ func (b *body) readAll(answer *Answer) (*fault.Error, error) {
 		case errors.Is(err, io.EOF):
 			return nil, nil
 		case errors.Is(err, ErrTooLarge):
-			return b.of.tooManyBytes(), nil
+			return b.of.tooMany(), nil
 		case err != nil:
 			return nil, err
 		}
@@ -185,23 +200,20 @@ func (b *body) readAll(answer *Answer) (*fault.Error, error) {
 	return nil, nil
 }
 
-// maxBytes returns the most bytes of all parts.
-func (l *logRead) maxBytes() int64 { return min(l.r.MaxAnswer, maxSplitBytes) }
-
 // count refuses bytes beyond maxBytes.
 func (b *body) count(n int) *fault.Error {
-	if b.of.bytes.Add(int64(n)) > b.of.maxBytes() {
-		return b.of.tooManyBytes()
+	if b.of.bytes.Add(int64(n)) > b.of.maxBytes {
+		return b.of.tooMany()
 	}
 	return nil
 }
 
 // grow makes room for more bytes.
 func (b *body) grow(more int) *fault.Error {
-	if m := b.of.r.Memory; m != nil {
+	if m := b.of.memory; m != nil {
 		if !m.Take(more) {
 			f := fault.New(fault.UpstreamFailed,
-				"The gateway holds as many answers as it has memory for. Retry in a second, or ask for fewer blocks. "+
+				"The gateway holds as many answers as it has memory for. Retry in a second, or ask for less. "+
 					"Nothing was charged.")
 			f.RetryAfter = atLimit
 			return f
@@ -222,31 +234,25 @@ func (b *body) trim() {
 	}
 	b.bytes = append(make([]byte, 0, len(b.bytes)), b.bytes...)
 	b.held -= left
-	if m := b.of.r.Memory; m != nil {
+	if m := b.of.memory; m != nil {
 		m.Give(left)
 		b.of.held.Add(int64(-left))
 	}
 }
 
-// drop returns the memory of an unusable answer.
+// drop returns the memory of an answer that is not needed.
 func (b *body) drop() {
 	b.of.bytes.Add(int64(-len(b.bytes)))
-	if m := b.of.r.Memory; m != nil {
+	if m := b.of.memory; m != nil {
 		m.Give(b.held)
 		b.of.held.Add(int64(-b.held))
 	}
+	*b = body{of: b.of}
 }
 
-func (l *logRead) giveBack() {
-	if held := l.held.Swap(0); l.r.Memory != nil && held > 0 {
-		l.r.Memory.Give(int(held))
-	}
-}
-
-// merged returns the answer of all parts, which streams if it is long. It holds the parts' memory
+// gathered returns the answer of these pieces, which streams if it is long. It holds their memory
 // until it is released.
-func (l *logRead) merged(parts []logrange.Part) *Answer {
-	pieces := net.Buffers(logrange.Merge(parts))
+func (g *gathering) gathered(pieces net.Buffers) *Answer {
 	total := 0
 	for _, piece := range pieces {
 		total += len(piece)
@@ -254,7 +260,7 @@ func (l *logRead) merged(parts []logrange.Part) *Answer {
 	result := make([]byte, min(total, transport.PeekBytes))
 	_, _ = io.ReadFull(&pieces, result) // it has so many
 	a := &Answer{Result: result}
-	a.OnRelease(l.giveBack)
+	a.OnRelease(g.giveBack)
 	if total > transport.PeekBytes {
 		a.Rest = &pieces
 	}

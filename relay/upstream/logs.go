@@ -41,13 +41,12 @@ const (
 type logRead struct {
 	*Chain
 
-	r        *Request
-	deadline time.Time
-	requests atomic.Int64 // attempts so far
-	unusable atomic.Bool  // an attempt had no usable answer
-	bytes    atomic.Int64 // of gathered answers
-	held     atomic.Int64 // bytes taken from Memory
-	cost     atomic.Int64 // of all requests to the operator, in nanodollars
+	r         *Request
+	deadline  time.Time
+	gathering gathering    // of parts
+	requests  atomic.Int64 // attempts so far
+	unusable  atomic.Bool  // an attempt had no usable answer
+	cost      atomic.Int64 // of all requests to the operator, in nanodollars
 
 	mu   sync.Mutex // guards last
 	last string     // the upstream that answered last, or was asked last
@@ -68,10 +67,8 @@ type logPart struct {
 // read. Without one it is split by the limit of the upstream that needs the fewest requests, and
 // the parts are merged in order.
 func (c *Chain) readLogs(ctx context.Context, r *Request) (*Answer, *fault.Error) {
-	deadline, _ := ctx.Deadline()
-	l := &logRead{Chain: c, r: r, deadline: deadline}
+	l := c.newLogRead(ctx, r)
 	answer, f := l.read(ctx)
-	r.Asked = Asked{Upstream: l.last, Attempts: int(l.requests.Load()), Cost: price.Nanos(l.cost.Load())}
 	rerouted := f == nil && answer.Error == nil && l.unusable.Load()
 	if lost := isLost(ctx, f); lost || rerouted || r.Asked.Attempts != 1 {
 		c.note(r.Asked.Attempts, rerouted, lost)
@@ -79,7 +76,22 @@ func (c *Chain) readLogs(ctx context.Context, r *Request) (*Answer, *fault.Error
 	return answer, f
 }
 
+func (c *Chain) newLogRead(ctx context.Context, r *Request) *logRead {
+	deadline, _ := ctx.Deadline()
+	l := &logRead{Chain: c, r: r, deadline: deadline}
+	g := &l.gathering
+	g.memory, g.maxBytes, g.tooMany = r.Memory, min(r.MaxAnswer, maxSplitBytes), l.tooManyBytes
+	return l
+}
+
+// read reads the logs and sets Asked.
 func (l *logRead) read(ctx context.Context) (*Answer, *fault.Error) {
+	answer, f := l.readRange(ctx)
+	l.r.Asked = Asked{Upstream: l.last, Attempts: int(l.requests.Load()), Cost: price.Nanos(l.cost.Load())}
+	return answer, f
+}
+
+func (l *logRead) readRange(ctx context.Context) (*Answer, *fault.Error) {
 	span := l.r.Logs
 	whole := logPart{Range: logrange.Range{From: span.From, To: span.To}, params: l.r.Params}
 	whole.within = whole.Range
@@ -277,7 +289,7 @@ func (l *logRead) gather(ctx context.Context, parts []logPart) (*Answer, *fault.
 	done := false
 	defer func() { // also after a panic
 		if !done {
-			l.giveBack()
+			l.gathering.giveBack()
 		}
 	}()
 	for i, p := range parts {
@@ -292,7 +304,7 @@ func (l *logRead) gather(ctx context.Context, parts []logPart) (*Answer, *fault.
 	err := group.Wait()
 	if err == nil {
 		done = true
-		return l.merged(slices.Concat(results...)), nil
+		return l.gathering.gathered(logrange.Merge(slices.Concat(results...))), nil
 	}
 	failure, ok := errors.AsType[*partError](err)
 	switch {
@@ -359,7 +371,7 @@ func (l *logRead) part(ctx context.Context, p logPart) ([]logrange.Part, error) 
 func (l *logRead) whole(answer *Answer, p *logPart) (logrange.Part, *fault.Error, error) {
 	defer answer.Release()
 	from := answer.From
-	b := body{of: l}
+	b := body{of: &l.gathering}
 	f, err := b.readAll(answer)
 	var part logrange.Part
 	if f == nil && err == nil {
@@ -375,7 +387,8 @@ func (l *logRead) whole(answer *Answer, p *logPart) (logrange.Part, *fault.Error
 }
 
 func (l *logRead) tooManyBytes() *fault.Error {
-	return l.shorter("The answer is larger than the %d bytes that this gateway gathers from parts.", l.maxBytes())
+	return l.shorter("The answer is larger than the %d bytes that this gateway gathers from parts.",
+		l.gathering.maxBytes)
 }
 
 func (l *logRead) tooManyRequests() *fault.Error {

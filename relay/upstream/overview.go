@@ -33,7 +33,11 @@ type Overview struct {
 	ErrorRate     *float64 `json:"error_rate"`
 	ThrottledRate *float64 `json:"throttled_rate"`
 	Calls         int64    `json:"calls"`
-	Processes     int      `json:"processes"`
+	// Compared counts results of verified reads in the last ten minutes, Disagreed those that
+	// contradicted most upstreams.
+	Compared  int64 `json:"compared"`
+	Disagreed int64 `json:"disagreed"`
+	Processes int   `json:"processes"`
 	// HeadLag is how many blocks the upstream is behind; nil if its head is unknown.
 	HeadLag *uint64 `json:"head_lag"`
 	// LogBlocks is the most blocks that the upstream takes in one eth_getLogs, by its refusals or
@@ -106,7 +110,7 @@ func milliseconds(d time.Duration) *float64 {
 
 // figures fills in the results of calls, or of probes if there were none.
 func (o *Overview) figures(f Figures, s UpstreamState, toleratedLag uint64) {
-	o.Calls, o.Processes = f.Calls, f.Processes
+	o.Calls, o.Processes, o.Compared, o.Disagreed = f.Calls, f.Processes, f.Compared, f.Disagreed
 	var bad float64
 	if f.Calls > 0 {
 		failed, throttled := float64(f.Failed)/float64(f.Calls), float64(f.Throttled)/float64(f.Calls)
@@ -115,6 +119,8 @@ func (o *Overview) figures(f Figures, s UpstreamState, toleratedLag uint64) {
 			bad = failed + throttled
 		}
 	}
+	share, _ := disagreement(f.Compared, f.Disagreed)
+	bad += share
 	usual := time.Duration(s.LatencyMicros) * time.Microsecond
 	if q := f.quantiles(standardReads); q.Known {
 		usual = q.P90

@@ -18,6 +18,7 @@ const (
 	reset      = "RateLimit-Reset"
 	optional   = "-Optional" // suffix of those three where they describe the caller's rate window and may be absent
 	cacheHit   = "X-Service-Cache"
+	verified   = "X-Route-Verified"
 	timing     = "Server-Timing"
 	challenge  = "WWW-Authenticate"
 )
@@ -56,6 +57,11 @@ func headers() map[string]*huma.Param {
 		cacheHit: {
 			Description: "hit when the answer, or every item of a batch, came from the cache and cost nothing.",
 			Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"hit"}},
+		},
+		verified: {
+			Description: "How many upstreams gave the answer, of how many that were asked; on a batch the lowest of " +
+				"the items that were verified.",
+			Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[2-5] of [2-5]$", Examples: []any{"2 of 3"}},
 		},
 		challenge: {
 			Required: true, Description: "How to send a key (RFC 6750).",

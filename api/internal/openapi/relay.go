@@ -43,20 +43,8 @@ func (d *document) relay(chains *chain.Set, stockClients bool) {
 				"costs nothing. Each item of a batch is metered and refused on its own, inside an answer with status "+
 				"200; a batch that is refused as a whole has the status of its refusal and the same error for each "+
 				"id. In-band errors of an upstream pass through with status 200.", relay.MaxBatch),
-		Security: []map[string][]string{{keyScheme: {}}, {paymentScheme: {}}},
-		Parameters: []*huma.Param{chainParam, {
-			Name: "X-Route-Tier", In: "header", Description: tierText(),
-			Schema: &huma.Schema{Type: huma.TypeString, Enum: tierNames(), Default: string(plan.Balanced)},
-		}, {
-			Name: "X-Route-Submission", In: "header",
-			Description: "private sends transactions to an endpoint that keeps them out of the public mempool",
-			Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"public", "private"}, Default: "public"},
-		}, {
-			Name: "X-Route-Consistency", In: "header",
-			Description: "head has only upstreams asked that have the newest block that the gateway stands for. " +
-				"Without it, a read goes to upstreams that have the block that it is about.",
-			Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"head"}},
-		}},
+		Security:   []map[string][]string{{keyScheme: {}}, {paymentScheme: {}}},
+		Parameters: relayParameters(chainParam),
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonMedia: {
 			Schema: &huma.Schema{OneOf: []*huma.Schema{
 				{Ref: schemasPrefix + "RpcRequest"},
@@ -80,6 +68,7 @@ func (d *document) relay(chains *chain.Set, stockClients bool) {
 		"block":     {Summary: "The newest block's number", Value: answered(1, "0x10d56f")},
 		"two_calls": {Summary: "Two calls at once", Value: []any{answered(1, "0x1"), answered(2, "0x3b9aca00")}},
 	}
+	ok.Headers[verified] = headerRef(verified)
 	ok.Headers[cacheHit], ok.Headers[timing] = headerRef(cacheHit), headerRef(timing)
 	paced(ok)
 	op.Responses[statusKey(http.StatusOK)] = ok
@@ -107,6 +96,29 @@ func (d *document) relay(chains *chain.Set, stockClients bool) {
 	if stockClients {
 		d.paidRelay(op, chainParam)
 	}
+}
+
+// relayParameters returns the parameters of the relay's paths.
+func relayParameters(chainParam *huma.Param) []*huma.Param {
+	return []*huma.Param{chainParam, {
+		Name: "X-Route-Tier", In: "header", Description: tierText(),
+		Schema: &huma.Schema{Type: huma.TypeString, Enum: tierNames(), Default: string(plan.Balanced)},
+	}, {
+		Name: "X-Route-Submission", In: "header",
+		Description: "private sends transactions to an endpoint that keeps them out of the public mempool",
+		Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"public", "private"}, Default: "public"},
+	}, {
+		Name: "X-Route-Consistency", In: "header",
+		Description: "head has only upstreams asked that have the newest block that the gateway stands for. " +
+			"Without it, a read goes to upstreams that have the block that it is about.",
+		Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"head"}},
+	}, {
+		Name: "X-Route-Verify", In: "header",
+		Description: "How many upstreams must agree on the answer to each call. A call costs so many times its " +
+			"units, and nothing when they do not agree. It is for the methods with verifiable in GET " +
+			"/docs/methods.",
+		Schema: &huma.Schema{Type: huma.TypeInteger, Enum: []any{2, relay.MaxVerify}},
+	}}
 }
 
 // refusesBatches adds to each refusal its form for a batch that is refused as a whole: the same

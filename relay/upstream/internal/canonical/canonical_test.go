@@ -1,6 +1,7 @@
 package canonical_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/testkit/expect"
@@ -73,11 +74,12 @@ func TestResult_IgnoresWhatClientsWriteDifferently(t *testing.T) {
 		"receipt":        {"eth_getTransactionReceipt", receiptOfReth, receiptOfBesu},
 		"block receipts": {"eth_getBlockReceipts", "[" + receiptOfReth + "]", "[" + receiptOfBesu + "]"},
 		"full block": {
-			"eth_getBlockByHash", `{"transactions":[` + legacyOfGeth + `]}`, `{"transactions":[` + legacyOfParity + `]}`,
+			"eth_getBlockByHash", `{"transactions":[` + legacyOfGeth + `]}`,
+			`{"transactions":[` + legacyOfParity + `]}`,
 		},
 		"proof":     {"eth_getProof", proofOfGeth, proofOfNethermind},
-		"storage":   {"eth_getStorageAt", `"0x5d"`, `"0x000000000000000000000000000000000000000000000000000000000000005D"`},
-		"no word":   {"eth_getStorageAt", `"0x"`, `"0x0000000000000000000000000000000000000000000000000000000000000000"`},
+		"storage":   {"eth_getStorageAt", `"0x5d"`, `"0x` + strings.Repeat("0", 62) + `5D"`},
+		"no word":   {"eth_getStorageAt", `"0x"`, `"0x` + strings.Repeat("0", 64) + `"`},
 		"case":      {"eth_call", `"0xABcd"`, ` "0xabCD" `},
 		"escapes":   {"eth_call", `"0xab"`, `"\u0030xab"`},
 		"fractions": {"eth_config", `[0.5,1.0]`, `[5e-1,1]`},
@@ -92,7 +94,7 @@ func TestResult_IgnoresWhatClientsWriteDifferently(t *testing.T) {
 func TestResult_DiffersInEverythingElse(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ method, one, other string }{
-		"order of logs":       {"eth_getLogs", `[{"logIndex":"0x0"},{"logIndex":"0x1"}]`, `[{"logIndex":"0x1"},{"logIndex":"0x0"}]`},
+		"order of logs":       {"eth_getLogs", `[{"data":"0x0"},{"data":"0x1"}]`, `[{"data":"0x1"},{"data":"0x0"}]`},
 		"a log less":          {"eth_getLogs", `[{"logIndex":"0x0"}]`, `[]`},
 		"a removed log":       {"eth_getLogs", `[{"removed":true}]`, `[{"removed":false}]`},
 		"null and a block":    {"eth_getBlockByHash", `null`, `{}`},
@@ -127,7 +129,8 @@ func TestResult_OfSolanaKeepsCase(t *testing.T) {
 func TestResult_HasNoDigestWhereReadersDiffer(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		`{"hash":"0x1","hash":"0x2"}`, `{"hash":null,"hash":"0x2"}`, `{"size":"0x1","size":"0x2"}`, `["\ud800"]`, `{`, `1 2`, ``,
+		`{"hash":"0x1","hash":"0x2"}`, `{"hash":null,"hash":"0x2"}`, `{"size":"0x1","size":"0x2"}`,
+		`["\ud800"]`, `{`, `1 2`, ``,
 	} {
 		_, err := canonical.Result(chain.EVM, "eth_getBlockByHash", []byte(text))
 		if err == nil {
@@ -143,15 +146,23 @@ func TestFailure_ComparesWhatWasRevertedElseTheCode(t *testing.T) {
 		one, other string
 		same       bool
 	}{
-		"Nethermind":        {geth, `{"code":-32000,"message":"VM execution error","data":"0x08c379a0"}`, true},
-		"OpenEthereum":      {geth, `{"code":-32015,"message":"VM execution error.","data":"Reverted 0x08c379a0"}`, true},
-		"without data":      {`{"code":3,"message":"execution reverted","data":"0x"}`, `{"code":-32000,"message":"execution reverted"}`, true},
-		"other data":        {geth, `{"code":3,"message":"execution reverted: no","data":"0x08c379a1"}`, false},
-		"data and none":     {geth, `{"code":3,"message":"execution reverted: no"}`, false},
-		"out of gas":        {`{"code":-32000,"message":"out of gas"}`, `{"code":-32003,"message":"OutOfGas"}`, true},
-		"another code":      {`{"code":-32602,"message":"invalid"}`, `{"code":-32000,"message":"invalid"}`, false},
-		"another wording":   {`{"code":-32602,"message":"invalid argument 0"}`, `{"code":-32602,"message":"Invalid params","data":"why"}`, true},
-		"revert and no gas": {`{"code":3,"message":"execution reverted"}`, `{"code":-32000,"message":"out of gas"}`, false},
+		"Nethermind":   {geth, `{"code":-32000,"message":"VM execution error","data":"0x08c379a0"}`, true},
+		"OpenEthereum": {geth, `{"code":-32015,"message":"VM error","data":"Reverted 0x08c379a0"}`, true},
+		"without data": {
+			`{"code":3,"message":"execution reverted","data":"0x"}`,
+			`{"code":-32000,"message":"execution reverted"}`, true,
+		},
+		"other data":    {geth, `{"code":3,"message":"execution reverted: no","data":"0x08c379a1"}`, false},
+		"data and none": {geth, `{"code":3,"message":"execution reverted: no"}`, false},
+		"out of gas":    {`{"code":-32000,"message":"out of gas"}`, `{"code":-32003,"message":"OutOfGas"}`, true},
+		"another code":  {`{"code":-32602,"message":"invalid"}`, `{"code":-32000,"message":"invalid"}`, false},
+		"another wording": {
+			`{"code":-32602,"message":"invalid argument 0"}`,
+			`{"code":-32602,"message":"Invalid params","data":"why"}`, true,
+		},
+		"revert and no gas": {
+			`{"code":3,"message":"execution reverted"}`, `{"code":-32000,"message":"out of gas"}`, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

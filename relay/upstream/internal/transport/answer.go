@@ -28,6 +28,9 @@ type Answer struct {
 
 	From   string // the upstream, if it answered a part of a range of logs
 	NullID bool   // an error with id null: the call that it answers is unknown
+	// LastWords marks null, or an error that may not be the node's own, that is the answer because
+	// no upstream gave a better one.
+	LastWords bool
 
 	body   io.ReadCloser
 	source io.Reader    // body, or its gunzipped content
