@@ -79,13 +79,28 @@ func (r *Reader) Call(ctx context.Context, q Query) (json.RawMessage, error) {
 	defer cancel()
 	answer, refusal := on.Read(ctx, &upstream.Request{
 		Method: []byte(q.Method), Params: params, Supply: supplyOf(q), Tier: plan.Balanced, Links: r.links,
-		Needs: q.Needs, MaxAnswer: maxOf(q), Empty: q.Empty,
+		Needs: q.Needs, MaxAnswer: maxOf(q), Empty: q.Empty, Logs: logsOf(on, q.Method, params),
 	})
 	if refusal != nil {
 		return nil, serviceFailure(refusal)
 	}
 	defer answer.Release()
 	return whole(answer, maxOf(q))
+}
+
+// logsOf returns the range of an eth_getLogs query, which is split when upstreams take only shorter
+// ranges; nil for every other query.
+func logsOf(on *upstream.Chain, name string, params []byte) *chain.LogSpan {
+	method, known := on.Method([]byte(name))
+	if !known {
+		return nil
+	}
+	heads, _ := on.CorroboratedHeads()
+	span, ok := method.LogSpan(params, heads)
+	if !ok {
+		return nil
+	}
+	return &span
 }
 
 // ChainID returns the chain's EIP-155 id, which an operator may have overridden; false if the chain

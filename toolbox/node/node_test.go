@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -127,4 +129,37 @@ func TestAnswers_LongOnesAreComplete(t *testing.T) {
 func isReason(err error, reason fault.Reason) bool {
 	f, ok := errors.AsType[*fault.Error](err)
 	return ok && f.Reason == reason
+}
+
+// A provider that takes ten blocks at a time answers for a longer range all the same.
+func TestQuery_LongLogRangesAreSplit(t *testing.T) {
+	t.Parallel()
+	r, public, _ := open(t)
+	public.On("eth_getLogs", func(x *testkit.Exchange) {
+		var filters []struct{ FromBlock, ToBlock string }
+		if err := json.Unmarshal(x.Request.Params, &filters); err != nil || len(filters) != 1 {
+			t.Errorf("asked for the logs of %s: %v", x.Request.Params, err)
+			return
+		}
+		from, _ := strconv.ParseUint(filters[0].FromBlock, 0, 64)
+		to, _ := strconv.ParseUint(filters[0].ToBlock, 0, 64)
+		if to-from >= 10 {
+			testkit.Error(-32600, "You can make eth_getLogs requests with up to a 10 block range")(x)
+			return
+		}
+		logs := []any{}
+		for n := from; n <= to; n++ {
+			logs = append(logs, map[string]any{"blockNumber": fmt.Sprintf("%#x", n), "blockHash": "0x1", "logIndex": "0x0"})
+		}
+		testkit.Result(logs)(x)
+	})
+	result, err := r.Call(t.Context(), node.Query{
+		Chain: chain.EthMainnet, Method: "eth_getLogs",
+		Params: []any{map[string]any{"fromBlock": "0x1", "toBlock": "0x28"}},
+	})
+	require.NoError(t, err)
+	var logs []struct{ BlockNumber string }
+	require.NoError(t, json.Unmarshal(result, &logs))
+	require.Len(t, logs, 40)
+	expect.Equal(t, logs[39].BlockNumber, "0x28")
 }
