@@ -43,7 +43,8 @@ func TestAuditDeps_FailsForHolesAndSaysWhenNothingWasLookedAt(t *testing.T) {
 	}{
 		"clean": {
 			"No vulnerabilities found.", "0", npmClean, "0", false, []string{
-				"no known hole is called", "no known hole of high severity",
+				"no known hole is called", "test/e2e/: no known hole of high severity",
+				"test/e2e/mcp/: no known hole of high severity",
 			},
 		},
 		"a hole in a module":  {goHole, "3", npmClean, "0", true, []string{"GO-2025-0001", "upgrade"}},
