@@ -17,7 +17,7 @@ const maxLogBlocksOfPlan = 10_000
 // more than others.
 func (c *Config) LogBlocksByPlan() (map[string]uint64, error) {
 	caps := make(map[string]uint64)
-	for _, entry := range strings.Fields(c.LogBlockCaps) {
+	for entry := range strings.FieldsSeq(c.LogBlockCaps) {
 		key, number, _ := strings.Cut(entry, "=")
 		if _, ok := plan.Lookup(key); !ok {
 			return nil, fmt.Errorf("LOG_BLOCK_CAPS must name plans among %s", strings.Join(planKeys(), ", "))

@@ -149,7 +149,9 @@ func TestQuery_LongLogRangesAreSplit(t *testing.T) {
 		}
 		logs := []any{}
 		for n := from; n <= to; n++ {
-			logs = append(logs, map[string]any{"blockNumber": fmt.Sprintf("%#x", n), "blockHash": "0x1", "logIndex": "0x0"})
+			logs = append(logs, map[string]any{
+				"blockNumber": fmt.Sprintf("%#x", n), "blockHash": "0x1", "logIndex": "0x0",
+			})
 		}
 		testkit.Result(logs)(x)
 	})
