@@ -84,7 +84,7 @@ type Envelope struct {
 	// for.
 	AtHead bool
 	// Verify is how many upstreams must agree on the answer to each call, from 2 to MaxVerify; 0
-	// leaves it to the operator. The calls are charged as often.
+	// leaves it to the operator. If it is more than the operator's, calls are charged as often.
 	Verify int
 	// Private has submissions sent to the operator's private endpoints alone.
 	Private bool
@@ -230,7 +230,7 @@ func (r *Relay) classify(ctx context.Context, c *call, req jsonrpc.Request) *fau
 	if c.Subject.Tier != "" { // the price of the tier includes its multiplier
 		c.Metered.Units = plan.Cost(weight.Units, plan.Balanced)
 	}
-	if c.envelope.Verify > 0 {
+	if c.envelope.Verify > 0 || c.on.Verifies() {
 		return r.verified(c, req)
 	}
 	return nil

@@ -13,10 +13,14 @@ import (
 // MaxVerify is the most upstreams that a client may have agree.
 const MaxVerify = 3
 
-// verified has several upstreams agree on a call, and charges it as often. It refuses what cannot
-// be verified, before the charge.
+// verified has several upstreams agree on a call: as many as the client asks for, which is charged
+// as often, or as the operator's file says, which is charged once. It refuses what cannot be
+// verified, before the charge.
 func (r *Relay) verified(c *call, req jsonrpc.Request) *fault.Error {
+	byDefault := c.on.Verified(c.method)
 	switch {
+	case c.envelope.Verify == 0 && (byDefault == 0 || c.measured.Floats):
+		return nil
 	case !c.method.Verifiable():
 		return r.Links.On(fault.New(fault.ParameterRefused,
 			"%s cannot be verified: each upstream has an answer of its own. X-Route-Verify takes methods that name a "+
@@ -28,8 +32,10 @@ func (r *Relay) verified(c *call, req jsonrpc.Request) *fault.Error {
 			"This call cannot be verified: each upstream has a pending block of its own. Name a block by number, hash "+
 				"or another tag, or leave X-Route-Verify out."))
 	}
-	c.verify = c.envelope.Verify
-	c.Metered.Units *= plan.Units(c.verify)
+	c.verify = max(c.envelope.Verify, byDefault)
+	if c.envelope.Verify > byDefault {
+		c.Metered.Units *= plan.Units(c.verify)
+	}
 	ask := r.asking(c, req, new(lookup))
 	ask.Supply = plan.Premium // the caller's is known once the call is admitted
 	return c.on.TooFewVoters(ask, c.verify)

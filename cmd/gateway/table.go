@@ -27,7 +27,7 @@ func writeJSON(out io.Writer, value any) error {
 // writeUpstreams writes a table and, below it, notes that do not fit into it.
 func writeUpstreams(out io.Writer, all []upstream.Overview, now time.Time) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tSUPPLY\tSCORE\tP50\tP95\tERRORS\tCALLS\tLAG\tLOGS\tSTATE\tCAN")
+	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tSUPPLY\tSCORE\tP50\tP95\tERRORS\tCALLS\tDISAGREED\tLAG\tLOGS\tSTATE\tCAN")
 	var notes []string
 	told := make(map[chain.ID]bool)
 	for i := range all {
@@ -71,13 +71,18 @@ func row(o *upstream.Overview) []string {
 			logs = "~" + logs
 		}
 	}
+	disagreed := "-"
+	if o.Compared > 0 {
+		disagreed = fmt.Sprintf("%d of %d", o.Disagreed, o.Compared)
+	}
 	able, unknown := o.Able()
 	for _, name := range unknown {
 		able = append(able, name+"?")
 	}
 	return []string{
 		string(o.Chain), name, string(o.Supply), figure(o.Score, 1, "%.1f"), figure(o.P50, 1, about+"%.1f ms"),
-		figure(o.P95, 1, about+"%.1f ms"), figure(o.ErrorRate, 100, "%.1f %%"), strconv.FormatInt(o.Calls, 10), lag,
+		figure(o.P95, 1, about+"%.1f ms"), figure(o.ErrorRate, 100, "%.1f %%"), strconv.FormatInt(o.Calls, 10),
+		disagreed, lag,
 		logs, words(o.State), cmp.Or(strings.Join(able, " "), "-"),
 	}
 }

@@ -138,9 +138,9 @@ func shown(name string) string {
 func (c *checker) chain(m member) {
 	place := "chains." + m.name
 	var made ChainUpstreams
-	var list member
+	var list, verify member
 	if m.value != nil {
-		members, ok := c.members(m.value, place, []string{"define", "chain_id", "upstreams"})
+		members, ok := c.members(m.value, place, []string{"define", "chain_id", "verify", "upstreams"})
 		if !ok {
 			return
 		}
@@ -152,6 +152,8 @@ func (c *checker) chain(m member) {
 					c.mistake(inner.key, place+".chain_id", "give it in define, as this chain is not built in")
 				}
 				c.overridden[m.name] = inner.key
+			case "verify":
+				verify = inner
 			case "upstreams":
 				list = inner
 			}
@@ -176,7 +178,47 @@ func (c *checker) chain(m member) {
 		made.Upstreams = append(made.Upstreams, u.Upstream)
 	}
 	c.nodes(read, place)
+	made.Verify = c.verify(m.name, verify, read)
 	c.report.Upstreams.Chains[m.name] = made
+}
+
+// verify reads how many nodes must agree on the answers to methods.
+func (c *checker) verify(id string, m member, read []upstreamNode) map[string]int {
+	on, known := c.known.Lookup(id)
+	if m.value == nil || !known {
+		return nil
+	}
+	nodes := 0
+	for _, u := range read {
+		if u.Kind == KindNode {
+			nodes++
+		}
+	}
+	place := "chains." + id + ".verify"
+	members, _ := c.members(m.value, place, nil)
+	all := make(map[string]int, len(members))
+	for _, inner := range members {
+		where := place + "." + shown(inner.name)
+		if method, ok := on.Method([]byte(inner.name)); !ok || !method.Verifiable() {
+			c.mistake(inner.key, where, "leave it out: GET /docs/methods lists the methods that can be verified")
+			continue
+		}
+		var n int
+		before := len(c.report.Mistakes)
+		c.scalar(reflect.ValueOf(&n).Elem(), inner.value, where)
+		most := min(nodes, maxVerify)
+		switch {
+		case len(c.report.Mistakes) > before:
+		case most < 2:
+			c.mistake(inner.key, where,
+				"leave it out, or give a second upstream of the kind node: one has nobody to agree with")
+		case n < 2 || n > most:
+			c.mistake(cmp.Or[ast.Node](inner.value, inner.key), where,
+				fmt.Sprintf("give how many nodes must agree, from 2 to %d", most))
+		}
+		all[inner.name] = n
+	}
+	return all
 }
 
 // nodes reports a chain of which every upstream is of a special kind: nobody answers its reads.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ line 15, column 14: chains.base_mainnet.upstreams[2].url: it is the address of c
 line 16, column 9: chains.base_mainnet.upstreams[2]: a name stands twice: it is on line 15 already
 line 17, column 9: chains.base_mainnet.upstreams[3]: a value is of the wrong kind: give a mapping; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, max_log_blocks; upstreams.example.yaml shows the form
 line 18, column 3: chains.?: unknown chain, use one of eth_mainnet, base_mainnet, arbitrum_one, optimism_mainnet, polygon_pos, solana_mainnet; another chain needs define
-line 21, column 5: chains.solana_mainnet: a member has an unknown name, perhaps chain_id is meant; it takes define, chain_id, upstreams; upstreams.example.yaml shows the form
+line 21, column 5: chains.solana_mainnet: a member has an unknown name, perhaps chain_id is meant; it takes define, chain_id, verify, upstreams; upstreams.example.yaml shows the form
 line 23, column 7: chains.solana_mainnet.upstreams: a value is of the wrong kind: give a list, each entry beginning with -; upstreams.example.yaml shows the form
 `
 	if got := told(report.Mistakes); got != want {
@@ -89,6 +90,55 @@ line 8, column 5: chains.eth_mainnet.upstreams: only one, so there is none to tu
 	if len(report.Upstreams.Chains) != 2 ||
 		report.Upstreams.Chains["base_mainnet"].Upstreams[1].Headers["X-Key"] != "canary-42" {
 		t.Errorf("upstreams are %+v", report.Upstreams)
+	}
+}
+
+func TestCheck_VerifyTakesMethodsOnWhichNodesCanAgree(t *testing.T) {
+	t.Parallel()
+	report := check(`
+chains:
+  base_mainnet:
+    verify: {eth_getBalance: 2, eth_getLogs: 3}
+    upstreams:
+      - {name: a, url: "https://a.example"}
+      - {name: b, url: "https://b.example"}
+      - {name: c, url: "https://c.example"}
+`)
+	if len(report.Mistakes) > 0 {
+		t.Fatal(report.Mistakes)
+	}
+	got := report.Upstreams.Chains["base_mainnet"].Verify
+	if want := map[string]int{"eth_getBalance": 2, "eth_getLogs": 3}; !maps.Equal(got, want) {
+		t.Errorf("read %v, want %v", got, want)
+	}
+	report = check(`
+chains:
+  base_mainnet:
+    verify:
+      eth_gasPrice: 2
+      eth_getBalance: 1
+      eth_getCode: 3
+      eth_call: many
+    upstreams:
+      - {name: a, url: "https://a.example"}
+      - {name: b, url: "https://b.example"}
+      - {name: p, url: "https://p.example", kind: private}
+  eth_mainnet:
+    verify: {eth_getCode: 2}
+    upstreams:
+      - {name: a, url: "https://a.example"}
+`)
+	wrong := told(report.Mistakes)
+	for _, want := range []string{
+		"line 5, column 7: chains.base_mainnet.verify.eth_gasPrice: leave it out",
+		"line 6, column 23: chains.base_mainnet.verify.eth_getBalance: give how many nodes must agree, from 2 to 2",
+		"line 7, column 20: chains.base_mainnet.verify.eth_getCode: give how many nodes must agree, from 2 to 2",
+		"line 8, column 17: chains.base_mainnet.verify.eth_call: ",
+		"line 14, column 14: chains.eth_mainnet.verify.eth_getCode: leave it out, or give a second upstream",
+	} {
+		if !strings.Contains(wrong, want) {
+			t.Errorf("%q is not told:\n%s", want, wrong)
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type Upstreams struct {
 type ChainUpstreams struct {
 	ChainID   uint64
 	Upstreams []Upstream
+	// Verify is how many nodes must agree on the answer to a method, by its name; nil for none.
+	Verify map[string]int
 }
 
 // Upstream is one provider endpoint; the tags are the members' names in the file. URL and header
@@ -67,6 +69,7 @@ const (
 	maxPerSecond   = 1_000_000
 	leastPerSecond = 0.01 // one call in a hundred seconds
 	maxLogBlocks   = 1_000_000
+	maxVerify      = 5
 )
 
 // fixedHeaders are set by the gateway or by HTTP itself. The last two would make HTTP clients and

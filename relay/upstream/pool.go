@@ -46,9 +46,10 @@ type Chain struct {
 	special    [kinds]*Chain                               // upstreams that answer no plain reads, by kind
 	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
 	now        func() time.Time
-	slack      uint64       // blocks that a head may be ahead of the block time
-	joined     bool         // added by a reload
-	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
+	verified   map[*chain.Method]int // how many must agree, by the upstreams file; nil for none
+	slack      uint64                // blocks that a head may be ahead of the block time
+	joined     bool                  // added by a reload
+	measuredAt atomic.Int64          // of the newest snapshot, unix nanoseconds; zero before the first
 	tracer     *telemetry.Tracer
 	panics     *panicLog
 	leaving    atomic.Pointer[handover] // set only for a while after a reload
@@ -126,6 +127,12 @@ func (c *Chain) Names() []string {
 	}
 	return names
 }
+
+// Verifies reports whether the operator has answers verified.
+func (c *Chain) Verifies() bool { return c.verified != nil }
+
+// Verified returns how many upstreams the operator has agree on answers to a method; 0 for one.
+func (c *Chain) Verified(m *chain.Method) int { return c.verified[m] }
 
 // Joined reports whether the chain was added while the process ran. Until its head is known, such a
 // chain must not make the process unready for the others.

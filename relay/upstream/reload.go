@@ -101,7 +101,7 @@ func (p *Pool) newSet(file config.Upstreams, old *chainSet) (*chainSet, error) {
 		if listed.ChainID != 0 {
 			known = known.WithChainID(listed.ChainID)
 		}
-		c, err := p.newChain(known, listed.Upstreams, old)
+		c, err := p.newChain(known, listed, old)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,8 @@ func (p *Pool) newSet(file config.Upstreams, old *chainSet) (*chainSet, error) {
 	return set, nil
 }
 
-func (p *Pool) newChain(known *chain.Chain, listed []config.Upstream, old *chainSet) (*Chain, error) {
+func (p *Pool) newChain(known *chain.Chain, listed config.ChainUpstreams, old *chainSet,
+) (*Chain, error) {
 	c := &Chain{Chain: known, memory: &memory{hedges: hedges{racing: &p.racing}}, now: p.now, joined: old != nil}
 	var before *Chain
 	if old != nil && old.chains[known.ID] != nil && old.chains[known.ID].ChainID == known.ChainID {
@@ -122,7 +123,15 @@ func (p *Pool) newChain(known *chain.Chain, listed []config.Upstream, old *chain
 		c.memory, c.joined = before.memory, before.joined
 		c.measuredAt.Store(before.measuredAt.Load())
 	}
-	for _, u := range listed {
+	for name, n := range listed.Verify {
+		if m, ok := known.Method([]byte(name)); ok {
+			if c.verified == nil {
+				c.verified = make(map[*chain.Method]int)
+			}
+			c.verified[m] = n
+		}
+	}
+	for _, u := range listed.Upstreams {
 		mark := fingerprint(known, u.URL)
 		e := before.same(u, mark)
 		if e == nil {

@@ -91,7 +91,8 @@ type Options struct {
 	Upstreams      int
 	Providers      *config.Upstreams // instead of scripted upstreams
 	Supply         plan.Supply
-	PerSecond      float64 // rate limit of each upstream
+	PerSecond      float64        // rate limit of each upstream
+	Verify         map[string]int // how many upstreams must agree on a method
 	Timeout        time.Duration
 	MaxAnswer      int64
 	Batches        int64             // bytes of memory for the answers of all batches

@@ -80,7 +80,7 @@ func (g *Gateway) newPool(o Options) *upstream.Pool {
 				Headers: map[string]string{"X-Api-Key": "canary-header-1234"},
 			})
 		}
-		file.Chains[string(id)] = config.ChainUpstreams{Upstreams: list}
+		file.Chains[string(id)] = config.ChainUpstreams{Upstreams: list, Verify: o.Verify}
 	}
 	pool, err := upstream.NewPool(file, o.Now)
 	g.Must(err)

@@ -221,3 +221,31 @@ func TestVerify_AnswersOfOneReversionAgree(t *testing.T) {
 	expect.NotEqual(t, a.Envelope().Error, nil, "the node's error")
 	expect.Equal(t, a.Header.Get(verified), "2 of 2")
 }
+
+func TestVerify_TheOperatorsDefaultIsChargedOnce(t *testing.T) {
+	t.Parallel()
+	g := apitest.Setup(t, func(o *apitest.Options) {
+		o.Upstreams, o.Verify, o.Chains = 3, map[string]int{"eth_getBalance": 2}, []chain.ID{chain.EthMainnet}
+	})
+	key := g.Unlimited()
+	g.AllOn("eth_getBalance", testkit.Result("0x5"))
+	g.AllOn("eth_getCode", testkit.Result("0x60"))
+	for _, step := range []struct {
+		header, agreed string
+		units          plan.Units
+	}{{"", "2 of 2", 1}, {"2", "2 of 2", 1}, {"3", "3 of 3", 3}} {
+		units := charged(g, key, func() {
+			var headers []string
+			if step.header != "" {
+				headers = []string{verify, step.header}
+			}
+			expect.Equal(t, balance(g, key, headers...).Header.Get(verified), step.agreed, step.header)
+		})
+		expect.Equal(t, units, step.units*plan.Unit, "units with the header "+step.header)
+	}
+	other := g.RPC(key, chain.EthMainnet, apitest.Call("eth_getCode", `["0xaa","latest"]`))
+	expect.Equal(t, other.Header.Get(verified), "", "another method")
+	pending := g.RPC(key, chain.EthMainnet, apitest.Call("eth_getBalance", `["0xaa","pending"]`))
+	expect.Equal(t, pending.Result(), `"0x5"`)
+	expect.Equal(t, pending.Header.Get(verified), "", "a pending block, which nobody can verify")
+}
