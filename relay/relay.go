@@ -298,6 +298,7 @@ func (r *Relay) asking(c *call, req jsonrpc.Request, look *lookup) *upstream.Req
 		Method: req.Method, Params: req.Params, Supply: c.Supply, Tier: c.envelope.Tier, Links: r.Links,
 		MaxAnswer: r.MaxAnswer, Head: look.head(c.method, req.Params),
 		Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)), Heavy: c.Metered.Class == string(chain.Heavy),
+		Comparable: c.method.Verifiable() && !c.measured.Floats,
 	}
 }
 

@@ -225,13 +225,13 @@ func (c *checker) verify(id string, m member, read []upstreamNode) map[string]in
 func (c *checker) nodes(read []upstreamNode, place string) {
 	special := 0
 	for _, u := range read {
-		if u.Kind == KindPrivate || u.Kind == KindBundler {
+		if u.Kind == KindPrivate || u.Kind == KindBundler || u.Shadow != "" {
 			special++
 		}
 	}
 	if special > 0 && special == len(read) {
 		c.mistake(read[0].fields[""], place+".upstreams",
-			"give an upstream of the kind node too: private ones and bundlers answer no reads of the chain")
+			"give an upstream of the kind node too: private ones, bundlers and shadows answer no reads of the chain")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/chainaccess/gateway/relay/chain"
@@ -54,6 +55,19 @@ type Upstream struct {
 	// MaxLogBlocks is the most blocks that the upstream takes in one eth_getLogs; 0 means that it
 	// is learned from refusals. Longer ranges are split.
 	MaxLogBlocks uint64 `yaml:"max_log_blocks"`
+	// Shadow is the share of reads of which the upstream gets a copy, such as 5%; then it answers
+	// no client. It is empty for an upstream that does.
+	Shadow string `yaml:"shadow"`
+}
+
+// ShadowShare returns Shadow as a number from 0 to 1; 0 if it is empty or not valid.
+func (u *Upstream) ShadowShare() float64 {
+	percent, ok := strings.CutSuffix(u.Shadow, "%")
+	share, err := strconv.ParseFloat(percent, 64)
+	if !ok || err != nil || !(share > 0 && share <= 100) {
+		return 0
+	}
+	return share / 100
 }
 
 // The kinds of upstreams (docs/decisions/0087-private-sending-and-bundlers.md).
@@ -166,6 +180,13 @@ func (u *Upstream) complete(fault func(field, rule string), getenv func(string) 
 	}
 	if !slices.Contains([]string{KindNode, KindPrivate, KindBundler}, u.Kind) {
 		fault("kind", "give node, private or bundler")
+	}
+	switch {
+	case u.Shadow == "":
+	case u.ShadowShare() == 0:
+		fault("shadow", "give a share above 0% and up to 100%, such as 5%")
+	case u.Kind != KindNode:
+		fault("shadow", "leave it out: only nodes answer reads that can be compared")
 	}
 	if u.Supply == "" {
 		u.Supply = "public"

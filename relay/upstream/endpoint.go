@@ -31,6 +31,7 @@ type Endpoint struct {
 
 	family      chain.Family
 	kind        kind
+	copies      float64         // share of reads that a shadow gets a copy of
 	rank        int             // of the supply, the cheapest is 0
 	configured  config.Upstream // as in the upstreams file
 	fingerprint string          // of address and chain id
@@ -76,12 +77,12 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 	e := &Endpoint{
 		Name:   u.Name,
 		Supply: plan.Supply(u.Supply),
-		family: family, kind: kindOf(u.Kind), rank: supplyRank(plan.Supply(u.Supply)),
+		family: family, kind: kindOf(&u), rank: supplyRank(plan.Supply(u.Supply)),
 		template: template, limits: ratelimit.New(u),
 		writes: transport.NewWriter(),
 		scrub:  scrub.New(address, u.Headers),
 		health: health{now: now}, lacking: unsupported{now: now},
-		logLimit: logLimit{declared: u.MaxLogBlocks},
+		logLimit: logLimit{declared: u.MaxLogBlocks}, copies: u.ShadowShare(),
 	}
 	if u.Price != nil {
 		e.tariff = u.Price.Tariff(family == chain.Solana)

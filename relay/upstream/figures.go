@@ -24,8 +24,8 @@ type Figures struct {
 	Calls       int64  `json:"calls"`
 	Failed      int64  `json:"failed"`
 	Throttled   int64  `json:"throttled"`
-	// Compared counts results of verified reads in the last ten minutes, Disagreed those that
-	// contradicted most upstreams.
+	// Compared counts results of verified and copied reads in the last ten minutes, Disagreed those
+	// that contradicted most upstreams, or the answer that the client got.
 	Compared  int64 `json:"compared,omitempty"`
 	Disagreed int64 `json:"disagreed,omitempty"`
 	// Out is how many of Processes exclude the upstream at the moment.

@@ -53,6 +53,7 @@ type Chain struct {
 	tracer     *telemetry.Tracer
 	panics     *panicLog
 	leaving    atomic.Pointer[handover] // set only for a while after a reload
+	copying    atomic.Int64             // copied reads in flight, of shadows
 }
 
 // memory is what this process knows of a chain, independent of its upstreams. It survives reloads.
@@ -192,21 +193,24 @@ const (
 	node kind = iota
 	private
 	bundler
-	kinds // how many there are
+	shadow // of kind node in the file, with a share of reads to copy
+	kinds  // how many there are
 )
 
-func kindOf(name string) kind {
-	switch name {
-	case config.KindPrivate:
+func kindOf(u *config.Upstream) kind {
+	switch {
+	case u.Kind == config.KindPrivate:
 		return private
-	case config.KindBundler:
+	case u.Kind == config.KindBundler:
 		return bundler
+	case u.ShadowShare() > 0:
+		return shadow
 	}
 	return node
 }
 
 func (k kind) String() string {
-	return [...]string{config.KindNode, config.KindPrivate, config.KindBundler}[k]
+	return [...]string{config.KindNode, config.KindPrivate, config.KindBundler, "shadow"}[k]
 }
 
 // PrivateEndpoints returns the chain's endpoints that keep submissions out of the public mempool;

@@ -70,6 +70,9 @@ type Request struct {
 	// May reports which upstreams may be asked, by name, for callers that compare several. Nil
 	// allows all.
 	May func(name string) bool
+	// Comparable reports that all honest upstreams give the same answer, so that shadows may get a
+	// copy of the read.
+	Comparable bool
 	// Logs is the range of an eth_getLogs call. Such a call is split when upstreams take shorter
 	// ranges only, and its logs are checked to be of the range. Nil for every other call.
 	Logs *chain.LogSpan
@@ -115,6 +118,14 @@ const (
 // carries the call's deadline. A returned fault is the gateway's own failure and is not charged.
 // The caller must release the answer.
 func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
+	answer, f := c.readNodes(ctx, r)
+	if r.Comparable && f == nil && c.special[shadow] != nil {
+		c.copyToShadows(ctx, r, answer)
+	}
+	return answer, f
+}
+
+func (c *Chain) readNodes(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	if r.Logs != nil {
 		return c.readLogs(ctx, r)
 	}
