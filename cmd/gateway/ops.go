@@ -43,8 +43,9 @@ func opsUpstreamsCommand() *cobra.Command {
 		Long: `gateway ops upstreams lists every upstream as the probes and all API processes together see it.
 
 SCORE, in milliseconds, decides which upstream a call uses: lower is better. P50, P95 and ERRORS cover the calls of
-the last five minutes. A time with ~ comes from probes, because there were too few calls. LAG is in blocks. CAN
-lists the capabilities that probes found; ? marks those that are not known.`,
+the last five minutes. A time with ~ comes from probes, because there were too few calls. LAG is in blocks. RATE
+is what all processes together may start; ~ marks one that the provider's refusals lowered. BUDGET is
+what is spent of the month's. CAN lists the capabilities that probes found; ? marks those that are not known.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, providers, err := setUpOps()

@@ -118,8 +118,9 @@ func TestOpsCommand_SteersARunningGateway(t *testing.T) {
 		return len(rows) == 1 && rows[0].State == upstream.StateUsable && rows[0].Processes == 1 && rows[0].Calls > 0
 	}, "the API's figures are in the table: %+v", &rows)
 	for _, want := range []string{
-		"CHAIN | UPSTREAM | SUPPLY | SCORE | P50 | P95 | ERRORS | CALLS | DISAGREED | LAG | LOGS | STATE | CAN\n",
-		"base_mainnet | one | public | ", " | 0.0 % | ", " | 0 | - | usable | ",
+		"CHAIN | UPSTREAM | SUPPLY | SCORE | P50 | P95 | ERRORS | CALLS | DISAGREED | LAG | LOGS | RATE | BUDGET | ",
+		" | STATE | CAN\n",
+		"base_mainnet | one | public | ", " | 0.0 % | ", " | 0 | - | - | - | usable | ",
 	} {
 		if got := table(); !strings.Contains(got, want) {
 			t.Errorf("the table lacks %q:\n%s", want, got)

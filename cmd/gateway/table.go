@@ -27,7 +27,8 @@ func writeJSON(out io.Writer, value any) error {
 // writeUpstreams writes a table and, below it, notes that do not fit into it.
 func writeUpstreams(out io.Writer, all []upstream.Overview, now time.Time) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tSUPPLY\tSCORE\tP50\tP95\tERRORS\tCALLS\tDISAGREED\tLAG\tLOGS\tSTATE\tCAN")
+	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tSUPPLY\tSCORE\tP50\tP95\tERRORS\tCALLS\tDISAGREED\tLAG\tLOGS\tRATE\tBUDGET\t"+
+		"STATE\tCAN")
 	var notes []string
 	told := make(map[chain.ID]bool)
 	for i := range all {
@@ -75,6 +76,13 @@ func row(o *upstream.Overview) []string {
 	if o.Compared > 0 {
 		disagreed = fmt.Sprintf("%d of %d", o.Disagreed, o.Compared)
 	}
+	rate := "-"
+	if o.Rate != nil {
+		rate = strconv.FormatFloat(*o.Rate, 'g', 4, 64) + "/s"
+		if o.Lowered {
+			rate = "~" + rate
+		}
+	}
 	able, unknown := o.Able()
 	for _, name := range unknown {
 		able = append(able, name+"?")
@@ -82,9 +90,19 @@ func row(o *upstream.Overview) []string {
 	return []string{
 		string(o.Chain), name, string(o.Supply), figure(o.Score, 1, "%.1f"), figure(o.P50, 1, about+"%.1f ms"),
 		figure(o.P95, 1, about+"%.1f ms"), figure(o.ErrorRate, 100, "%.1f %%"), strconv.FormatInt(o.Calls, 10),
-		disagreed, lag,
-		logs, words(o.State), cmp.Or(strings.Join(able, " "), "-"),
+		disagreed, lag, logs, rate, budget(o), words(o.State), cmp.Or(strings.Join(able, " "), "-"),
 	}
+}
+
+// budget returns how much of the month's budget is spent.
+func budget(o *upstream.Overview) string {
+	switch {
+	case o.Budget == nil:
+		return "-"
+	case o.Spent == nil:
+		return fmt.Sprintf("? of %d", *o.Budget)
+	}
+	return fmt.Sprintf("%d %% of %d", int64(100*float64(*o.Spent)/float64(*o.Budget)), *o.Budget)
 }
 
 func words(state string) string { return strings.ReplaceAll(state, "_", " ") }

@@ -270,6 +270,10 @@ func (c *checker) upstream(n ast.Node, place string) upstreamNode {
 			c.price(&u, m, place+".price")
 			continue
 		}
+		if m.name == "budget" {
+			c.budget(&u, m, place+".budget")
+			continue
+		}
 		c.scalar(reflect.ValueOf(&u.Upstream).Elem().Field(upstreamFields[m.name]), m.value, place+"."+m.name)
 	}
 	unread := make(map[string]bool) // members that could not be read and were reported already

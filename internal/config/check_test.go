@@ -43,7 +43,7 @@ chains:
     upstreams:
       name: one
 `)
-	want := `line 7, column 9: chains.base_mainnet.upstreams[0]: a member has an unknown name, perhaps headers is meant; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, max_log_blocks, shadow; upstreams.example.yaml shows the form
+	want := `line 7, column 9: chains.base_mainnet.upstreams[0]: a member has an unknown name, perhaps headers is meant; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, budget, max_log_blocks, shadow; upstreams.example.yaml shows the form
 line 9, column 15: chains.base_mainnet.upstreams[1].name: "one" is used twice, by chains.base_mainnet.upstreams[0] already
 line 10, column 14: chains.base_mainnet.upstreams[1].url: the environment variable ABSENT is not set
 line 11, column 17: chains.base_mainnet.upstreams[1].supply: give public, wholesale or premium
@@ -52,7 +52,7 @@ line 13, column 25: chains.base_mainnet.upstreams[1].max_per_second: give a numb
 line 14, column 15: chains.base_mainnet.upstreams[2].name: give 1 to 40 of a-z, 0-9, - and _, beginning with a letter or digit
 line 15, column 14: chains.base_mainnet.upstreams[2].url: it is the address of chains.base_mainnet.upstreams[0] too: name an upstream once
 line 16, column 9: chains.base_mainnet.upstreams[2]: a name stands twice: it is on line 15 already
-line 17, column 9: chains.base_mainnet.upstreams[3]: a value is of the wrong kind: give a mapping; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, max_log_blocks, shadow; upstreams.example.yaml shows the form
+line 17, column 9: chains.base_mainnet.upstreams[3]: a value is of the wrong kind: give a mapping; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, budget, max_log_blocks, shadow; upstreams.example.yaml shows the form
 line 18, column 3: chains.?: unknown chain, use one of eth_mainnet, base_mainnet, arbitrum_one, optimism_mainnet, polygon_pos, solana_mainnet; another chain needs define
 line 21, column 5: chains.solana_mainnet: a member has an unknown name, perhaps chain_id is meant; it takes define, chain_id, verify, upstreams; upstreams.example.yaml shows the form
 line 23, column 7: chains.solana_mainnet.upstreams: a value is of the wrong kind: give a list, each entry beginning with -; upstreams.example.yaml shows the form

@@ -46,12 +46,14 @@ type Upstream struct {
 	// any case. On https:// HTTP/2 is negotiated.
 	HTTP2 bool `yaml:"http2"`
 	// MaxConcurrent bounds the calls that one process has in flight to this upstream, MaxPerSecond
-	// the calls that all processes start per second; 0 means no limit. They protect the operator's
-	// own quota with the provider.
+	// the calls that all processes start per second; 0 means no limit, and a rate that is learned
+	// from refusals. They protect the operator's own quota with the provider.
 	MaxConcurrent int     `yaml:"max_concurrent"`
 	MaxPerSecond  float64 `yaml:"max_per_second"`
 	// Price is what requests cost the operator there; nil counts no costs.
 	Price *price.Setting `yaml:"price"`
+	// Budget is what the upstream may cost in a month; nil for no limit.
+	Budget *Budget `yaml:"budget"`
 	// MaxLogBlocks is the most blocks that the upstream takes in one eth_getLogs; 0 means that it
 	// is learned from refusals. Longer ranges are split.
 	MaxLogBlocks uint64 `yaml:"max_log_blocks"`
@@ -175,19 +177,7 @@ func (u *Upstream) complete(fault func(field, rule string), getenv func(string) 
 	if u.HTTP2 && strings.HasPrefix(strings.ToLower(u.URL), "https:") {
 		fault("http2", "leave it out: behind https:// HTTP/2 is negotiated")
 	}
-	if u.Kind == "" {
-		u.Kind = KindNode
-	}
-	if !slices.Contains([]string{KindNode, KindPrivate, KindBundler}, u.Kind) {
-		fault("kind", "give node, private or bundler")
-	}
-	switch {
-	case u.Shadow == "":
-	case u.ShadowShare() == 0:
-		fault("shadow", "give a share above 0% and up to 100%, such as 5%")
-	case u.Kind != KindNode:
-		fault("shadow", "leave it out: only nodes answer reads that can be compared")
-	}
+	u.completeKind(fault)
 	if u.Supply == "" {
 		u.Supply = "public"
 	}
@@ -202,6 +192,23 @@ func (u *Upstream) complete(fault func(field, rule string), getenv func(string) 
 	}
 	if u.MaxLogBlocks > maxLogBlocks {
 		fault("max_log_blocks", "give a whole number of blocks from 1 to 1000000, or 0 to learn it from refusals")
+	}
+}
+
+// completeKind fills in and checks what the upstream is asked for.
+func (u *Upstream) completeKind(fault func(field, rule string)) {
+	if u.Kind == "" {
+		u.Kind = KindNode
+	}
+	if !slices.Contains([]string{KindNode, KindPrivate, KindBundler}, u.Kind) {
+		fault("kind", "give node, private or bundler")
+	}
+	switch {
+	case u.Shadow == "":
+	case u.ShadowShare() == 0:
+		fault("shadow", "give a share above 0% and up to 100%, such as 5%")
+	case u.Kind != KindNode:
+		fault("shadow", "leave it out: only nodes answer reads that can be compared")
 	}
 }
 

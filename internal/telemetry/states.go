@@ -23,6 +23,9 @@ type UpstreamState struct {
 	Head     uint64        // zero when unknown
 	Lag      uint64        // blocks behind the chain's head
 	LagTime  time.Duration // the same, by the chain's usual block time
+	Rate     float64       // in force, calls a second of all processes; zero for none
+	Budget   int64         // the provider's units a month; zero for none
+	Spent    int64         // of it, by all processes
 	// RateAlone reports that Redis is away, so that the process keeps to its last part of the rate.
 	RateAlone bool
 }
@@ -59,6 +62,13 @@ var (
 		"chain", "upstream")
 	upLagTime = describe("gateway_upstream_head_lag_seconds", "The same in seconds, by the chain's usual block time.",
 		"chain", "upstream")
+	upRate = describe("gateway_upstream_rate_limit_per_second",
+		"Calls a second that all processes together may start: what the operator set, or less after refusals.", "chain",
+		"upstream")
+	upBudget = describe("gateway_upstream_budget_units",
+		"What the upstream may cost a month, in its provider's units.", "chain", "upstream")
+	upSpent = describe("gateway_upstream_budget_spent_units",
+		"What all processes spent of the upstream's budget since the month of the budget began.", "chain", "upstream")
 	upAlone = describe("gateway_upstream_rate_unshared",
 		"Whether this process keeps to its last part of the upstream's rate, because Redis is away.", "chain",
 		"upstream")
@@ -73,7 +83,7 @@ var _ prometheus.Collector = (*stateCollector)(nil)
 // Describe lists the families.
 func (*stateCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		chainHead, chainTime, upUsable, upOut, upCordon, upAlone, upHead, upLag, upLagTime,
+		chainHead, chainTime, upUsable, upOut, upCordon, upRate, upAlone, upBudget, upSpent, upHead, upLag, upLagTime,
 	} {
 		ch <- d
 	}
@@ -101,6 +111,13 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 			gauge(upUsable, truth(u.Usable), c.Chain, u.Name)
 			gauge(upOut, truth(u.Excluded), c.Chain, u.Name)
 			gauge(upCordon, truth(u.Cordoned), c.Chain, u.Name)
+			if u.Rate > 0 {
+				gauge(upRate, u.Rate, c.Chain, u.Name)
+			}
+			if u.Budget > 0 {
+				gauge(upBudget, float64(u.Budget), c.Chain, u.Name)
+				gauge(upSpent, float64(u.Spent), c.Chain, u.Name)
+			}
 			gauge(upAlone, truth(u.RateAlone), c.Chain, u.Name)
 			if u.Head > 0 {
 				gauge(upHead, float64(u.Head), c.Chain, u.Name)

@@ -60,10 +60,11 @@ type UpstreamLimit uint8
 const (
 	ConcurrencyLimit UpstreamLimit = iota
 	RateLimit
+	BudgetLimit
 	limits
 )
 
-var limitNames = [limits]string{ConcurrencyLimit: "concurrency", RateLimit: "rate"}
+var limitNames = [limits]string{ConcurrencyLimit: "concurrency", RateLimit: "rate", BudgetLimit: "budget"}
 
 // StrayKind is how an answer that belongs to no call was noticed.
 type StrayKind uint8

@@ -193,15 +193,41 @@ func (b *Board) Watch(ctx context.Context, p *Pool, every time.Duration, log *sl
 	}
 }
 
-// ShareRates makes the rates of upstreams those of all processes. share keeps them so until its
-// context ends. process is a unique name of this process.
-func (b *Board) ShareRates(p *Pool, process string) (share func(ctx context.Context)) {
+func budgetKey(id chain.ID, name string) string { return boardKey(id) + ":budget:" + name }
+
+// ShareRates makes the rates and budgets of upstreams those of all processes. share keeps them so
+// until its context ends. process is a unique name of this process.
+func (b *Board) ShareRates(p *Pool, process string, log *slog.Logger) (share func(ctx context.Context)) {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
-	sharer := ratelimit.NewSharer(ratelimit.Redis(b.rdb), process, p.now)
+	sharer := ratelimit.NewSharer(ratelimit.Redis(b.rdb), ratelimit.RedisBooks(b.rdb), process, p.now, log)
 	p.rates = sharer
 	p.instrument(p.set.Load())
 	return func(ctx context.Context) { sharer.Run(ctx, p.limits) }
+}
+
+// RecoverBudgets has Redis take over what was spent of budgets that it does not know, for example
+// because it lost its data. sum returns what requests to an upstream cost since a day, in the
+// provider's units.
+func (p *Pool) RecoverBudgets(ctx context.Context,
+	sum func(ctx context.Context, chain, upstream string, since time.Time) (int64, error),
+) error {
+	var failed error
+	for id, c := range p.set.Load().chains {
+		for e := range c.all() {
+			since, lost := e.limits.Lost(p.now())
+			if !lost {
+				continue
+			}
+			units, err := sum(ctx, string(id), e.Name, since)
+			if err != nil {
+				failed = err
+				continue
+			}
+			e.limits.Recover(units)
+		}
+	}
+	return failed
 }
 
 // limits returns those of every upstream that may get calls.

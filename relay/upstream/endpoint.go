@@ -40,7 +40,7 @@ type Endpoint struct {
 	writes      *http.Transport
 	scrub       scrub.Scrubber
 	health      health
-	limits      *ratelimit.Limits // nil for no limits
+	limits      *ratelimit.Limits
 	lacking     unsupported
 	lateIDs     transport.LateIDs
 	logLimit    logLimit
@@ -84,8 +84,11 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		health: health{now: now}, lacking: unsupported{now: now},
 		logLimit: logLimit{declared: u.MaxLogBlocks}, copies: u.ShadowShare(),
 	}
-	if u.Price != nil {
+	switch {
+	case u.Price != nil:
 		e.tariff = u.Price.Tariff(family == chain.Solana)
+	case u.Budget != nil:
+		e.tariff = new(price.Setting).Tariff(family == chain.Solana) // counts requests
 	}
 	if e.kind != node {
 		// until a probe says otherwise

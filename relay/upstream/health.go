@@ -121,6 +121,14 @@ func (e *Endpoint) observe(o observation) {
 	default:
 		e.metrics.Attempt(o.counted(), o.blame == blameNobody && !o.slow && !o.lost, o.took)
 	}
+	switch {
+	case o.meaning == rules.Throttled:
+		e.limits.Refused(o.retryAfter)
+	case o.meaning == rules.Billing:
+		e.limits.UsedUp()
+	case o.meaning == rules.Answer && !o.slow:
+		e.limits.Answered()
+	}
 	e.health.record(o)
 }
 

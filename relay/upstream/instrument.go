@@ -62,6 +62,7 @@ func (e *Endpoint) spend(method []byte) price.Nanos {
 		return 0
 	}
 	cost := e.tariff.Of(method)
+	e.limits.Spend(cost.Units)
 	e.spending.ledger.Request(e.health.now(), e.spending.chain, e.Name, method, cost)
 	return cost.Nanos
 }
@@ -113,7 +114,7 @@ func (p *Pool) instrument(set *chainSet) {
 		}
 		for e := range c.all() {
 			if p.rates != nil {
-				p.rates.Add(e.limits, rateKey(id, e.fingerprint))
+				p.rates.Add(e.limits, rateKey(id, e.fingerprint), budgetKey(id, e.Name))
 			}
 			if e.spending.chain == "" || e.spending.ledger != p.ledger { // calls in flight read it
 				e.spending = spending{p.ledger, string(id)}
@@ -121,9 +122,7 @@ func (p *Pool) instrument(set *chainSet) {
 			if e.metrics == nil {
 				e.metrics = p.metrics.Upstream(string(id), e.Name, attemptOutcomes[:])
 				e.health.metrics = e.metrics
-				if e.limits != nil {
-					e.limits.Metrics = e.metrics
-				}
+				e.limits.Metrics = e.metrics
 			}
 		}
 	}
@@ -154,8 +153,9 @@ func (p *Pool) states() []telemetry.ChainState {
 		for e := range c.all() {
 			u := telemetry.UpstreamState{
 				Name: e.Name, Excluded: e.health.snapshot(now).out, Cordoned: e.cordoned.Load(),
-				RateAlone: e.limits.Alone(),
+				Rate: e.limits.Rate(), RateAlone: e.limits.Alone(),
 			}
+			u.Budget, u.Spent, _ = e.limits.Budget()
 			if s := e.state.Load(); s != nil {
 				//nolint:gosec // far from its end
 				u.Usable, u.Head, u.Lag, u.LagTime = s.Usable && s.ChainIDOK, s.Head, s.Lag,

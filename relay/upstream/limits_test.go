@@ -3,6 +3,8 @@ package upstream
 import (
 	"context"
 	"io"
+	"log/slog"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -280,7 +282,7 @@ func TestLimits_RateIsThatOfAllProcesses(t *testing.T) {
 	var chains []*Chain
 	for _, name := range []string{"a", "b"} {
 		p, _ := poolOf(t, time.Now, list)
-		share := board.ShareRates(p, name)
+		share := board.ShareRates(p, name, slog.New(slog.DiscardHandler))
 		running.Go(func() { share(ctx) })
 		again := providers(server, testkit.Upstream(t))
 		again[0].MaxPerSecond, again[0].MaxConcurrent = rate, 1000
@@ -305,4 +307,92 @@ func TestLimits_RateIsThatOfAllProcesses(t *testing.T) {
 	if want := rate * int(span.Seconds()); taken > want+rate/2 || taken < want/2 {
 		t.Errorf("two processes took %d calls in %s at %d a second", taken, span, rate)
 	}
+}
+
+func TestLimits_ProvidersRefusalLowersTheRateOfAllProcesses(t *testing.T) {
+	t.Parallel()
+	board, server := newBoard(t), testkit.Upstream(t)
+	server.Default(testkit.Status(http.StatusTooManyRequests))
+	list := providers(server)
+	list[0].MaxPerSecond = 100
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	var pools []*Pool
+	var chains []*Chain
+	for _, name := range []string{"a", "b"} {
+		p, c := poolOf(t, time.Now, list)
+		c.Apply(healthy(c, time.Now()))
+		share := board.ShareRates(p, name, slog.New(slog.DiscardHandler))
+		running.Go(func() { share(ctx) })
+		pools, chains = append(pools, p), append(chains, c)
+	}
+	testkit.Eventually(t, testTimeout, func() bool {
+		_, _ = chains[0].Read(deadline(t, testTimeout), request("eth_call"))
+		return server.Total() > 0
+	}, "a call is sent")
+	testkit.Eventually(t, testTimeout, func() bool { return chains[1].endpoints[0].limits.Rate() < 100 },
+		"the other process hears of the refusal")
+	all, err := board.Overview(t.Context(), pools[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	require.NotNil(t, all[0].Rate)
+	expect.True(t, all[0].Lowered)
+	expect.True(t, *all[0].Rate < 100)
+}
+
+func TestBudget_SpentMeansNoMoreCallsUntilItIsRaised(t *testing.T) {
+	t.Parallel()
+	board, server := newBoard(t), testkit.Upstream(t)
+	list := providers(server)
+	list[0].Budget = &config.Budget{Units: 5, Day: 1} // of requests, as it has no price
+	p, c := poolOf(t, time.Now, list)
+	c.Apply(healthy(c, time.Now()))
+	share := board.ShareRates(p, "a", slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() { share(ctx) })
+	// Redis lost what was spent, and PostgreSQL has it.
+	testkit.Eventually(t, testTimeout, func() bool {
+		err := p.RecoverBudgets(ctx, func(_ context.Context, on, name string, _ time.Time) (int64, error) {
+			if on != "eth_mainnet" || name != "up-0" {
+				t.Errorf("asked for %s of %s", name, on)
+			}
+			return 2, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		_, spent, _ := c.endpoints[0].limits.Budget()
+		return spent == 2
+	}, "Redis takes over what PostgreSQL has")
+	for range 3 {
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	var f *fault.Error
+	testkit.Eventually(t, testTimeout, func() bool {
+		if _, spent, _ := c.endpoints[0].limits.Budget(); spent < 5 {
+			return false
+		}
+		_, f = c.Read(deadline(t, testTimeout), request("eth_call"))
+		return f != nil
+	}, "the budget is spent")
+	expect.Equal(t, f.Reason, fault.NoUpstream)
+	expect.Contains(t, f.Message, "at its limit")
+	expect.False(t, c.endpoints[0].health.newest().out)
+	all, err := board.Overview(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	require.NotNil(t, all[0].Spent)
+	expect.Equal(t, *all[0].Budget, 5)
+	expect.True(t, *all[0].Spent >= 5)
 }

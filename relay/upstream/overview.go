@@ -2,11 +2,15 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
@@ -45,6 +49,14 @@ type Overview struct {
 	// zero if the file's limit is the lower one.
 	LogBlocks      *uint64   `json:"log_blocks"`
 	LogBlocksUntil time.Time `json:"log_blocks_until,omitzero"`
+	// Rate is how many calls a second all processes together may start: the upstreams file's, or
+	// less after refusals of the provider, then Lowered; nil for no limit.
+	Rate    *float64 `json:"rate"`
+	Lowered bool     `json:"rate_lowered,omitempty"`
+	// Budget is what the upstream may cost a month in the provider's units, Spent what it cost
+	// since the month of the budget began; nil without a budget, and while Redis does not know.
+	Budget *int64 `json:"budget_units,omitempty"`
+	Spent  *int64 `json:"spent_units,omitempty"`
 	// Capabilities are the probes' findings: true, false, or null if unknown.
 	Capabilities map[chain.Capability]*bool `json:"capabilities"`
 	// State is usable, or why the upstream gets no calls: cordoned, unmeasured, wrong_chain,
@@ -75,6 +87,10 @@ func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 	if err != nil {
 		return nil, err
 	}
+	quotas, err := b.quotas(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	var all []Overview
 	for _, id := range ids {
 		c, _ := p.Chain(id)
@@ -91,6 +107,7 @@ func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 			if i >= 0 {
 				seen = figures[id][i]
 			}
+			o.quota(e.configured, quotas[e])
 			o.figures(seen, s, c.toleratedLag())
 			o.state(posted[id], seen, s, measured)
 			if e.kind == node {
@@ -101,6 +118,46 @@ func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 		}
 	}
 	return all, nil
+}
+
+// quota is what Redis knows of the rate and the budget of an upstream.
+type quota struct{ rate, spent *redis.StringCmd }
+
+func (b *Board) quotas(ctx context.Context, p *Pool) (map[*Endpoint]quota, error) {
+	asked := make(map[*Endpoint]quota)
+	_, err := b.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for id, c := range p.set.Load().chains {
+			for e := range c.all() {
+				asked[e] = quota{
+					pipe.HGet(ctx, rateKey(id, e.fingerprint), "rate"), pipe.HGet(ctx, budgetKey(id, e.Name), "spent"),
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, fmt.Errorf("read rates and budgets: %w", err)
+	}
+	return asked, nil
+}
+
+// quota fills in the rate in force, which is the declared one or a lower one that refusals led to,
+// and the budget.
+func (o *Overview) quota(u config.Upstream, q quota) {
+	lowered, err := q.rate.Float64()
+	switch {
+	case err == nil && (u.MaxPerSecond == 0 || lowered < u.MaxPerSecond):
+		o.Rate, o.Lowered = &lowered, true
+	case u.MaxPerSecond > 0:
+		o.Rate = &u.MaxPerSecond
+	}
+	if u.Budget == nil {
+		return
+	}
+	o.Budget = &u.Budget.Units
+	if spent, err := q.spent.Int64(); err == nil {
+		o.Spent = &spent
+	}
 }
 
 func milliseconds(d time.Duration) *float64 {

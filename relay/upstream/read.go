@@ -259,7 +259,7 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	}
 	// No other attempt follows.
 	answer.Rest = &reportingReader{PausingReader: answer.Stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
-	if e.limits != nil {
+	if e.limits.Concurrency() > 0 {
 		holds = false
 		answer.OnRelease(e.limits.Release)
 	}

@@ -251,3 +251,22 @@ func (q *Queries) SumRevenue(ctx context.Context, arg SumRevenueParams) (SumReve
 	err := row.Scan(&i.Invoiced, &i.Settled)
 	return i, err
 }
+
+const sumUpstreamUnits = `-- name: SumUpstreamUnits :one
+SELECT coalesce(sum(units), 0)::bigint AS units
+FROM upstream_costs
+WHERE day >= $1::date AND chain = $2 AND upstream = $3
+`
+
+type SumUpstreamUnitsParams struct {
+	Since    time.Time
+	Chain    string
+	Upstream string
+}
+
+func (q *Queries) SumUpstreamUnits(ctx context.Context, arg SumUpstreamUnitsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, sumUpstreamUnits, arg.Since, arg.Chain, arg.Upstream)
+	var units int64
+	err := row.Scan(&units)
+	return units, err
+}

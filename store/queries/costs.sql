@@ -24,6 +24,11 @@ WHERE day >= sqlc.arg(since)::date AND day < sqlc.arg(until)::date
 GROUP BY chain, upstream, method
 ORDER BY nanos DESC, chain, upstream, method;
 
+-- name: SumUpstreamUnits :one
+SELECT coalesce(sum(units), 0)::bigint AS units
+FROM upstream_costs
+WHERE day >= sqlc.arg(since)::date AND chain = sqlc.arg(chain) AND upstream = sqlc.arg(upstream);
+
 -- name: SumCallCosts :one
 SELECT coalesce(sum(calls), 0)::bigint AS calls, coalesce(sum(nanos), 0)::bigint AS nanos
 FROM account_costs

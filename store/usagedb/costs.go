@@ -46,6 +46,17 @@ func accountCosts(spent []price.AccountSpent) (p db.AddAccountCostsParams) {
 	return p
 }
 
+// SumUnits returns what requests to an upstream cost since a UTC day, in the provider's units.
+func (s *Store) SumUnits(ctx context.Context, chain, upstream string, since time.Time) (units int64, err error) {
+	units, err = s.pool.Queries().SumUpstreamUnits(ctx, db.SumUpstreamUnitsParams{
+		Since: since, Chain: chain, Upstream: upstream,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sum the units of %s of %s: %w", upstream, chain, err)
+	}
+	return units, nil
+}
+
 // Costs is what requests of a span of UTC days cost the operator, and what clients paid in it, net
 // of VAT.
 type Costs struct {

@@ -66,6 +66,25 @@ func TestCosts_OfProcessesAddUp(t *testing.T) {
 	}
 }
 
+func TestCosts_UnitsOfAnUpstreamAddUpSinceADay(t *testing.T) {
+	t.Parallel()
+	ctx, s := storetest.Open(t)
+	if err := s.AddCosts(ctx, costBatch(account.NewID())); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		upstream string
+		since    time.Time
+		want     int64
+	}{{"alchemy", costDay, 112}, {"alchemy", costUntil, 0}, {"infura", costDay, 0}} {
+		t.Run(c.upstream+c.since.Format(time.DateOnly), func(t *testing.T) {
+			if got := storetest.Must[int64](t)(s.SumUnits(ctx, "eth_mainnet", c.upstream, c.since)); got != c.want {
+				t.Errorf("%d units, want %d", got, c.want)
+			}
+		})
+	}
+}
+
 func TestCosts_AreOfTheDaysAskedFor(t *testing.T) {
 	t.Parallel()
 	ctx, s := storetest.Open(t)

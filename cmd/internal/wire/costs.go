@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -14,16 +15,26 @@ const (
 )
 
 // runCosts writes what this process spent at providers every ten seconds, and once more when ctx
-// ends.
+// ends. Redis gets from there what it does not know of budgets.
 func (b *base) runCosts(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(costsInterval)
 	defer tick.Stop()
+	b.recoverBudgets(ctx, log)
 	for ctx.Err() == nil {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 		}
 		writeCosts(context.WithoutCancel(ctx), b.costs, b.store.AddCosts, log)
+		b.recoverBudgets(ctx, log)
+	}
+}
+
+func (b *base) recoverBudgets(ctx context.Context, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, costsTimeout)
+	defer cancel()
+	if err := b.pool.RecoverBudgets(ctx, b.store.SumUnits); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		log.Warn("what was spent of budgets not read; will retry, and no budget is enforced until then", "error", err)
 	}
 }
 

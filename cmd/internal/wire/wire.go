@@ -148,7 +148,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	taken.Watch(b.metrics)
 
 	followHeads, process := b.board.ShareHeads(b.pool), uuid.NewString()
-	shareRates := b.board.ShareRates(b.pool, process)
+	shareRates := b.board.ShareRates(b.pool, process, log)
 	// Read the board until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup

@@ -132,6 +132,7 @@ func setup(t *testing.T, changes ...func(*config.Config)) *bench {
 		b.upstreams[i] = u
 		listed = append(listed, config.Upstream{
 			Name: name, URL: u.URL + "/v2/" + canary, Supply: "public", Price: &price.Setting{USDPerMillion: 1},
+			MaxPerSecond: 10_000, Budget: &config.Budget{Units: 1_000_000, Day: 1},
 		})
 	}
 	b.providers = config.Upstreams{Chains: map[string]config.ChainUpstreams{"base_mainnet": {Upstreams: listed}}}

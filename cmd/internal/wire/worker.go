@@ -78,7 +78,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	if err != nil {
 		return err
 	}
-	shareRates := b.board.ShareRates(b.pool, uuid.NewString())
+	shareRates := b.board.ShareRates(b.pool, uuid.NewString(), log)
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { shareRates(watching) })

@@ -13,16 +13,21 @@ const leaseTime = 300 * time.Millisecond
 // lease is what this process may spend of a rate that all processes share. Calls take tokens
 // without waiting for anybody; a Sharer refills them in the background.
 type lease struct {
-	shared atomic.Bool // false until a Sharer has it
-	tokens atomic.Int64
-	until  atomic.Int64 // unix nanoseconds; later there are none
-	wanted atomic.Int64 // calls since the start, with those that were refused
-	hungry atomic.Bool  // a call was refused since the last exchange
-	alone  atomic.Bool  // Redis is away, and the process keeps to its last share
-	nudge  chan<- struct{}
+	shared  atomic.Bool   // false until a Sharer has it
+	inForce atomic.Uint64 // the rate as float bits, calls a second; 0 for none
+	closed  atomic.Bool   // the provider's plan is used up, and a call now and then tries it
+	tokens  atomic.Int64
+	until   atomic.Int64 // unix nanoseconds; later there are none
+	wanted  atomic.Int64 // calls since the start, with those that were refused
+	hungry  atomic.Bool  // a call was refused since the last exchange
+	alone   atomic.Bool  // Redis is away, and the process keeps to its last share
+	// what the provider did since the last exchange
+	answered atomic.Bool
+	refused  atomic.Int64 // milliseconds that it asked to wait, plus one; 0 if it refused nothing
+	usedUp   atomic.Bool  // it refused a call because the plan is used up
+	nudge    chan<- struct{}
 
 	// of the Sharer's goroutine
-	rate      float64
 	asked     time.Time // of the last exchange
 	counted   int64     // wanted at that time
 	demand    float64   // calls a second, averaged over one lease, or one call at the rate
@@ -37,6 +42,9 @@ func (l *lease) take(now time.Time) bool {
 		return true
 	}
 	l.wanted.Add(1)
+	if l.inForce.Load() == 0 && !l.closed.Load() {
+		return true
+	}
 	if now.UnixNano() < l.until.Load() {
 		for n := l.tokens.Load(); n > 0; n = l.tokens.Load() {
 			if l.tokens.CompareAndSwap(n, n-1) {
@@ -66,6 +74,18 @@ func (l *lease) force() {
 	}
 }
 
+// rate returns the rate in force, 0 for none.
+func (l *lease) rate() float64 { return math.Float64frombits(l.inForce.Load()) }
+
+// setRate puts a rate in force, 0 for none.
+func (l *lease) setRate(perSecond float64) { l.inForce.Store(math.Float64bits(perSecond)) }
+
+// idles reports whether the lease has no news and no rate, so that it can be exchanged less often.
+func (l *lease) idles(now time.Time) bool {
+	news := l.refused.Load() != 0 || l.usedUp.Load()
+	return l.inForce.Load() == 0 && !l.closed.Load() && !news && now.Sub(l.asked) < unlimitedEvery
+}
+
 // ask has the Sharer exchange soon.
 func (l *lease) ask() {
 	select {
@@ -85,11 +105,21 @@ func (l *lease) offer(now time.Time) Offer {
 	}
 	wanted := l.wanted.Load()
 	if passed := now.Sub(l.asked).Seconds(); !l.asked.IsZero() && passed > 0 {
-		weight := 1 - math.Exp(-passed/max(leaseTime.Seconds(), 1/l.rate))
+		span := leaseTime.Seconds()
+		if rate := l.rate(); rate > 0 {
+			span = max(span, 1/rate)
+		}
+		weight := 1 - math.Exp(-passed/span)
 		l.demand += weight * (float64(wanted-l.counted)/passed - l.demand)
 	}
 	l.asked, l.counted = now, wanted
-	return Offer{Rate: l.rate, Held: held, Demand: l.demand, Hungry: l.hungry.Swap(false)}
+	refused := l.refused.Swap(0) - 1
+	if l.usedUp.Swap(false) {
+		refused = usedUp
+	}
+	return Offer{
+		Held: held, Demand: l.demand, Hungry: l.hungry.Swap(false), Refused: refused, Answered: l.answered.Swap(false),
+	}
 }
 
 // drop discards tokens, but not a debt.
@@ -107,6 +137,8 @@ func (l *lease) adopt(began time.Time, g Grant) {
 		l.drop()
 	}
 	l.processes = g.Processes
+	l.setRate(g.Rate)
+	l.closed.Store(g.UsedUp)
 	l.tokens.Add(g.Tokens)
 	l.until.Store(began.Add(leaseTime).UnixNano())
 }
@@ -121,7 +153,7 @@ func (l *lease) earn(now time.Time) {
 		l.drop()
 		l.carry, l.earned = 0, now
 	}
-	share := l.rate / float64(max(1, l.processes))
+	share := l.rate() / float64(max(1, l.processes))
 	l.carry += share * now.Sub(l.earned).Seconds()
 	l.earned = now
 	whole := int64(l.carry)

@@ -21,16 +21,15 @@ type Limits struct {
 	perSecond     float64
 	pace          *pace // of this process alone; nil for no rate limit
 	lease         lease
+	budget        *budget             // nil for none
 	key           string              // of the rate in Redis, set by the Sharer
+	budgetKey     string              // of the budget
 	Metrics       *telemetry.Upstream // set before the first call; nil counts nothing
 }
 
-// New returns the limits of an upstream; nil, which limits nothing, if it has none.
+// New returns the limits of an upstream.
 func New(u config.Upstream) *Limits {
-	if u.MaxConcurrent <= 0 && u.MaxPerSecond <= 0 {
-		return nil
-	}
-	l := &Limits{maxConcurrent: int64(u.MaxConcurrent), perSecond: u.MaxPerSecond}
+	l := &Limits{maxConcurrent: int64(u.MaxConcurrent), perSecond: u.MaxPerSecond, budget: newBudget(u.Budget)}
 	if u.MaxPerSecond > 0 {
 		l.pace = newPace(u.MaxPerSecond)
 	}
@@ -40,8 +39,9 @@ func New(u config.Upstream) *Limits {
 // Take reserves room for one call, and reports whether there was some. After true the caller must
 // call Release.
 func (l *Limits) Take(now time.Time) bool {
-	if l == nil {
-		return true
+	if l.budget != nil && l.budget.usedUp.Load() {
+		l.Metrics.Limited(telemetry.BudgetLimit)
+		return false
 	}
 	if !l.enter() {
 		l.Metrics.Limited(telemetry.ConcurrencyLimit)
@@ -61,11 +61,11 @@ const retryLease = 50 * time.Millisecond
 // spend counts a call against the rate if there is room, and otherwise returns how long until it
 // is worth trying again.
 func (l *Limits) spend(now time.Time) (wait time.Duration) {
-	if l.pace == nil {
-		return 0
-	}
 	if !l.lease.take(now) {
 		return retryLease
+	}
+	if l.pace == nil {
+		return 0
 	}
 	if wait = l.pace.take(now); wait > 0 {
 		l.lease.putBack()
@@ -75,15 +75,45 @@ func (l *Limits) spend(now time.Time) (wait time.Duration) {
 
 // Alone reports whether the rate is not shared at the moment because Redis is away. The process
 // then keeps to its part of it.
-func (l *Limits) Alone() bool { return l != nil && l.lease.alone.Load() }
+func (l *Limits) Alone() bool { return l.lease.alone.Load() }
+
+// Rate returns the rate in force, in calls a second of all processes: the operator's, or a lower
+// one that the provider's refusals led to; 0 for none.
+func (l *Limits) Rate() float64 {
+	if !l.lease.shared.Load() {
+		return l.perSecond
+	}
+	return l.lease.rate()
+}
+
+// Refused records that the provider refused a call for its rate, and the time that it asked to
+// wait. The rate in force becomes lower for all processes.
+func (l *Limits) Refused(wait time.Duration) {
+	if !l.lease.shared.Load() {
+		return
+	}
+	l.lease.refused.Store(max(l.lease.refused.Load(), wait.Milliseconds()+1))
+	l.lease.ask()
+}
+
+// UsedUp records that the provider refused a call because the operator's plan is used up. No
+// process calls it until it answers one of the calls that try it now and then.
+func (l *Limits) UsedUp() {
+	if l.lease.shared.Load() {
+		l.lease.usedUp.Store(true)
+		l.lease.ask()
+	}
+}
+
+// Answered records that the provider answered a call. A rate that it lowered rises again.
+func (l *Limits) Answered() {
+	if !l.lease.answered.Load() {
+		l.lease.answered.Store(true)
+	}
+}
 
 // Concurrency returns how many calls may be in flight; zero for no limit.
-func (l *Limits) Concurrency() int64 {
-	if l == nil {
-		return 0
-	}
-	return l.maxConcurrent
-}
+func (l *Limits) Concurrency() int64 { return l.maxConcurrent }
 
 func (l *Limits) enter() bool {
 	for l.maxConcurrent > 0 {
@@ -100,7 +130,7 @@ func (l *Limits) enter() bool {
 
 // Release returns the room of a call.
 func (l *Limits) Release() {
-	if l != nil && l.maxConcurrent > 0 {
+	if l.maxConcurrent > 0 {
 		l.inFlight.Add(-1)
 	}
 }
@@ -112,9 +142,6 @@ const probePatience = 500 * time.Millisecond
 // WaitToProbe counts a probe against the rate limit, after at most probePatience. Probes do not
 // count against the concurrency limit.
 func (l *Limits) WaitToProbe(ctx context.Context, now func() time.Time) {
-	if l == nil || l.pace == nil {
-		return
-	}
 	for left := probePatience; ; {
 		wait := l.spend(now())
 		if wait == 0 {
@@ -122,7 +149,9 @@ func (l *Limits) WaitToProbe(ctx context.Context, now func() time.Time) {
 		}
 		if left == 0 {
 			l.lease.force()
-			l.pace.force(now())
+			if l.pace != nil {
+				l.pace.force(now())
+			}
 			return
 		}
 		wait = min(wait, left)
