@@ -108,8 +108,8 @@ func (r *Relay) hold(client context.Context, c *call, by string, block uint64) b
 // than the gateway. If clients may not be told of it, the block that they were told is asked for.
 func (r *Relay) readOwn(client context.Context, c *call, ask *upstream.Request, look *lookup,
 ) (*upstream.Answer, *fault.Error) {
-	pins, told := ask.Pins, ask.Told
-	ask.Pins, ask.Told = nil, 0
+	pins, told, alike := ask.Pins, ask.Told, ask.Comparable
+	ask.Pins, ask.Told, ask.Comparable = nil, 0, false // each upstream chooses
 	answer, failure := r.read(client, c, ask, look)
 	if failure != nil {
 		return nil, failure
@@ -123,7 +123,7 @@ func (r *Relay) readOwn(client context.Context, c *call, ask *upstream.Request, 
 	}
 	answer.Release()
 	first := ask.Asked
-	ask.Pins, ask.Told = pins, told
+	ask.Pins, ask.Told, ask.Comparable = pins, told, alike
 	answer, failure = r.read(client, c, ask, look)
 	ask.Asked.Attempts += first.Attempts
 	ask.Asked.Cost += first.Cost

@@ -77,9 +77,11 @@ func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Reque
 			chosen.submission, own = text(name, val, "public or private")
 		case "consistency":
 			chosen.consistency, own = text(name, val, "head")
+		case "verify":
+			chosen.verify = string(val)
 		default:
 			own = wrongField(shown(name),
-				"is no parameter of rpc_call; it takes chain, method, params, tier, submission and consistency")
+				"is no parameter of rpc_call; it takes chain, method, params, tier, submission, consistency and verify")
 		}
 		if seen[name] && own == nil {
 			own = wrongField(name, "stands twice")
@@ -104,7 +106,7 @@ func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Reque
 }
 
 // choices are the arguments that take one of several words; an empty one was left out.
-type choices struct{ tier, submission, consistency string }
+type choices struct{ tier, submission, consistency, verify string }
 
 func (c *choices) apply(e *relay.Envelope) *fault.Error {
 	var known bool
@@ -116,6 +118,15 @@ func (c *choices) apply(e *relay.Envelope) *fault.Error {
 	}
 	if e.AtHead = c.consistency == "head"; !e.AtHead && c.consistency != "" {
 		return wrongField("consistency", "takes head, or is left out")
+	}
+	switch c.verify {
+	case "":
+	case "2":
+		e.Verify = 2
+	case "3":
+		e.Verify = relay.MaxVerify
+	default:
+		return wrongField("verify", "takes 2 or 3, or is left out")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ var parameters = map[string]string{
 	"list_plans": "", "get_usage": "view* hours chain report window", "get_statement": "period",
 	"manage_tickets":  "action* subject message category request_id reference status resolve reopen | cursor limit",
 	"manage_feedback": "action* kind title body chain status | cursor limit",
-	"rpc_call":        "chain* method* params tier | submission consistency",
+	"rpc_call":        "chain* method* params tier | submission consistency verify",
 	"get_balances":    "chain* address*", "get_history": "chain* address* | limit cursor",
 	"get_prices": "kind* chain symbols", "get_tx_status": "chain* hash*", "resolve_ens": "query*",
 	"get_abi": "chain* address*", "decode_calldata": "chain* address* calldata*",

@@ -14,6 +14,7 @@ type rpcInput struct {
 	Tier        string `json:"tier,omitempty" enum:"cheap,balanced,fast" default:"balanced" doc:"route: cheap costs half, fast twice the units and takes the quickest upstreams; balanced when absent"`
 	Submission  string `json:"submission,omitempty" enum:"public,private" default:"public" doc:"private sends a transaction to an endpoint that keeps it out of the public mempool; public when absent"`
 	Consistency string `json:"consistency,omitempty" enum:"head" doc:"head has only upstreams asked that have the newest block"`
+	Verify      int    `json:"verify,omitempty" minimum:"2" maximum:"3" doc:"so many upstreams must agree on the answer, which costs as many times the units; one is asked when absent"`
 }
 
 type pricesInput struct {

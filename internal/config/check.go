@@ -190,7 +190,7 @@ func (c *checker) verify(id string, m member, read []upstreamNode) map[string]in
 	}
 	nodes := 0
 	for _, u := range read {
-		if u.Kind == KindNode {
+		if u.Kind == KindNode && u.Shadow == "" {
 			nodes++
 		}
 	}

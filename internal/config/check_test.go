@@ -43,7 +43,7 @@ chains:
     upstreams:
       name: one
 `)
-	want := `line 7, column 9: chains.base_mainnet.upstreams[0]: a member has an unknown name, perhaps headers is meant; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, budget, max_log_blocks, shadow; upstreams.example.yaml shows the form
+	want := `line 7, column 9: chains.base_mainnet.upstreams[0]: a member has an unknown name, perhaps headers is meant; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, budget, max_log_blocks, shadow, canary; upstreams.example.yaml shows the form
 line 9, column 15: chains.base_mainnet.upstreams[1].name: "one" is used twice, by chains.base_mainnet.upstreams[0] already
 line 10, column 14: chains.base_mainnet.upstreams[1].url: the environment variable ABSENT is not set
 line 11, column 17: chains.base_mainnet.upstreams[1].supply: give public, wholesale or premium
@@ -52,7 +52,7 @@ line 13, column 25: chains.base_mainnet.upstreams[1].max_per_second: give a numb
 line 14, column 15: chains.base_mainnet.upstreams[2].name: give 1 to 40 of a-z, 0-9, - and _, beginning with a letter or digit
 line 15, column 14: chains.base_mainnet.upstreams[2].url: it is the address of chains.base_mainnet.upstreams[0] too: name an upstream once
 line 16, column 9: chains.base_mainnet.upstreams[2]: a name stands twice: it is on line 15 already
-line 17, column 9: chains.base_mainnet.upstreams[3]: a value is of the wrong kind: give a mapping; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, budget, max_log_blocks, shadow; upstreams.example.yaml shows the form
+line 17, column 9: chains.base_mainnet.upstreams[3]: a value is of the wrong kind: give a mapping; it takes name, url, kind, headers, supply, http2, max_concurrent, max_per_second, price, budget, max_log_blocks, shadow, canary; upstreams.example.yaml shows the form
 line 18, column 3: chains.?: unknown chain, use one of eth_mainnet, base_mainnet, arbitrum_one, optimism_mainnet, polygon_pos, solana_mainnet; another chain needs define
 line 21, column 5: chains.solana_mainnet: a member has an unknown name, perhaps chain_id is meant; it takes define, chain_id, verify, upstreams; upstreams.example.yaml shows the form
 line 23, column 7: chains.solana_mainnet.upstreams: a value is of the wrong kind: give a list, each entry beginning with -; upstreams.example.yaml shows the form
@@ -88,7 +88,7 @@ line 8, column 5: chains.eth_mainnet.upstreams: only one, so there is none to tu
 		t.Errorf("noted\n%s\nwant\n%s", got, want)
 	}
 	if len(report.Upstreams.Chains) != 2 ||
-		report.Upstreams.Chains["base_mainnet"].Upstreams[1].Headers["X-Key"] != "canary-42" {
+		report.Upstreams.Chains["base_mainnet"].Upstreams[1].Headers["X-Key"] != "weasel-42" {
 		t.Errorf("upstreams are %+v", report.Upstreams)
 	}
 }
@@ -154,7 +154,7 @@ chains:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := got.Chains["base_mainnet"].Upstreams[1]; b.Headers["X-Key"] != "canary-42" || b.MaxPerSecond != 2.5 {
+	if b := got.Chains["base_mainnet"].Upstreams[1]; b.Headers["X-Key"] != "weasel-42" || b.MaxPerSecond != 2.5 {
 		t.Errorf("got %+v", b)
 	}
 	for _, text := range []string{
@@ -216,12 +216,17 @@ func TestCheck_AChainNeedsANode(t *testing.T) {
         url: https://hidden.example
         kind: private
         shadow: 5%
+      - name: both
+        url: https://both.example
+        shadow: 5%
+        canary: 10%
 `)
 	expect.Equal(t, told(report.Mistakes), `line 4, column 9: chains.base_mainnet.upstreams: `+
 		`give an upstream of the kind node too: private ones, bundlers and shadows answer no reads of the chain
 line 16, column 15: chains.eth_mainnet.upstreams[1].kind: give node, private or bundler
 line 19, column 17: chains.eth_mainnet.upstreams[2].shadow: give a share above 0% and up to 100%, such as 5%
 line 22, column 17: chains.eth_mainnet.upstreams[3].shadow: give a share above 0% and up to 100%, such as 5%
-line 26, column 17: chains.eth_mainnet.upstreams[4].shadow: leave it out: only nodes answer reads that can be compared
+line 26, column 17: chains.eth_mainnet.upstreams[4].shadow: leave it out: only nodes answer the reads of clients
+line 30, column 17: chains.eth_mainnet.upstreams[5].canary: leave it out: a shadow answers no client
 `)
 }

@@ -60,11 +60,19 @@ type Upstream struct {
 	// Shadow is the share of reads of which the upstream gets a copy, such as 5%; then it answers
 	// no client. It is empty for an upstream that does.
 	Shadow string `yaml:"shadow"`
+	// Canary is the share of reads that the upstream is asked first, such as 10%. It gets less
+	// while it fails, and other calls only when no other is left. It is empty for every other one.
+	Canary string `yaml:"canary"`
 }
 
 // ShadowShare returns Shadow as a number from 0 to 1; 0 if it is empty or not valid.
-func (u *Upstream) ShadowShare() float64 {
-	percent, ok := strings.CutSuffix(u.Shadow, "%")
+func (u *Upstream) ShadowShare() float64 { return shareOf(u.Shadow) }
+
+// CanaryShare returns Canary as a number from 0 to 1; 0 if it is empty or not valid.
+func (u *Upstream) CanaryShare() float64 { return shareOf(u.Canary) }
+
+func shareOf(text string) float64 {
+	percent, ok := strings.CutSuffix(text, "%")
 	share, err := strconv.ParseFloat(percent, 64)
 	if !ok || err != nil || !(share > 0 && share <= 100) {
 		return 0
@@ -203,12 +211,17 @@ func (u *Upstream) completeKind(fault func(field, rule string)) {
 	if !slices.Contains([]string{KindNode, KindPrivate, KindBundler}, u.Kind) {
 		fault("kind", "give node, private or bundler")
 	}
-	switch {
-	case u.Shadow == "":
-	case u.ShadowShare() == 0:
-		fault("shadow", "give a share above 0% and up to 100%, such as 5%")
-	case u.Kind != KindNode:
-		fault("shadow", "leave it out: only nodes answer reads that can be compared")
+	for field, given := range map[string]string{"shadow": u.Shadow, "canary": u.Canary} {
+		switch {
+		case given == "":
+		case shareOf(given) == 0:
+			fault(field, "give a share above 0% and up to 100%, such as 5%")
+		case u.Kind != KindNode:
+			fault(field, "leave it out: only nodes answer the reads of clients")
+		}
+	}
+	if u.Shadow != "" && u.Canary != "" {
+		fault("canary", "leave it out: a shadow answers no client")
 	}
 }
 

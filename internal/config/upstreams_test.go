@@ -26,7 +26,7 @@ func read(text string) (Upstreams, error) {
 
 func check(text string) UpstreamsReport {
 	return checkUpstreams([]byte(text), func(name string) string {
-		return map[string]string{"SECRET": "canary-42"}[name]
+		return map[string]string{"SECRET": "weasel-42"}[name]
 	})
 }
 
@@ -51,9 +51,9 @@ chains:
 		t.Fatal(err)
 	}
 	first, second := got.Chains["eth_mainnet"].Upstreams[0], got.Chains["eth_mainnet"].Upstreams[1]
-	expect.Equal(t, first.URL, "https://one.example/v2/canary-42")
+	expect.Equal(t, first.URL, "https://one.example/v2/weasel-42")
 	expect.Equal(t, first.Supply, "premium")
-	expect.EqualMaps(t, first.Headers, map[string]string{"Authorization": "Bearer canary-42", "X-Plan": "gold"})
+	expect.EqualMaps(t, first.Headers, map[string]string{"Authorization": "Bearer weasel-42", "X-Plan": "gold"})
 	in := expect.In(t, "bounds for the first only")
 	expect.Equal(in, first.MaxConcurrent, 20)
 	expect.Equal(in, first.MaxPerSecond, 12.5)
@@ -74,21 +74,21 @@ func one(members string) string {
 
 func TestUpstreams_BadFileNamesThePlaceAndNoCredential(t *testing.T) {
 	t.Parallel()
-	const good = `name: a, url: "https://canary.example/v2/canary"`
+	const good = `name: a, url: "https://weasel.example/v2/weasel"`
 	for i, tc := range []struct{ text, want string }{
 		{"", "it names no chain"},
 		{"chains:", "it names no chain"},
 		{"{}", "it names no chain"},
 		{"# nothing\n", "it names no chain"},
-		{"chains: [canary]", "line 1, column 9: chains: a value is of the wrong kind"},
-		{"chains: canary", "a value is of the wrong kind"},
-		{"chains:\n\tcanary: x", "line 2"},
-		{"chains: {eth_mainnet: {upstreams: [{name: a, url: \"canary", "it is not valid YAML"},
-		{"canary: {}", "a member has an unknown name"},
-		{one(good + `, canary: canary`), "a member has an unknown name"},
-		{one(good + `, url: canary`), "a name stands twice"},
-		{one(`name: a, url: [canary]`), "a value is of the wrong kind"},
-		{`chains: {eth_mainnet: {chain_id: canary, upstreams: [{` + good + `}]}}`, "a value is of the wrong kind"},
+		{"chains: [weasel]", "line 1, column 9: chains: a value is of the wrong kind"},
+		{"chains: weasel", "a value is of the wrong kind"},
+		{"chains:\n\tweasel: x", "line 2"},
+		{"chains: {eth_mainnet: {upstreams: [{name: a, url: \"weasel", "it is not valid YAML"},
+		{"weasel: {}", "a member has an unknown name"},
+		{one(good + `, weasel: weasel`), "a member has an unknown name"},
+		{one(good + `, url: weasel`), "a name stands twice"},
+		{one(`name: a, url: [weasel]`), "a value is of the wrong kind"},
+		{`chains: {eth_mainnet: {chain_id: weasel, upstreams: [{` + good + `}]}}`, "a value is of the wrong kind"},
 		{`chains: {eth_mainnet: {chain_id: -1, upstreams: [{` + good + `}]}}`, "a value is of the wrong kind"},
 		{`chains: {eth_mainnet: {upstreams: []}}`, "chains.eth_mainnet.upstreams: give between 1 and 32"},
 		{`chains: {eth_mainnet: }`, "chains.eth_mainnet.upstreams: give between 1 and 32"},
@@ -98,47 +98,47 @@ func TestUpstreams_BadFileNamesThePlaceAndNoCredential(t *testing.T) {
 		},
 		{
 			`chains: {eth_mainnet: {upstreams: [{` + good +
-				`}, {name: b, url: "HTTPS://Canary.example:443/v2/canary/"}]}}`,
+				`}, {name: b, url: "HTTPS://Weasel.example:443/v2/weasel/"}]}}`,
 			`line 1, column 103: chains.eth_mainnet.upstreams[1].url: it is the address of ` +
 				`chains.eth_mainnet.upstreams[0] too`,
 		},
-		{one(`url: "https://canary.example"`), "chains.eth_mainnet.upstreams[0].name: give 1 to 40"},
-		{one(`name: "UPPER", url: "https://canary.example"`), "upstreams[0].name: give 1 to 40"},
+		{one(`url: "https://weasel.example"`), "chains.eth_mainnet.upstreams[0].name: give 1 to 40"},
+		{one(`name: "UPPER", url: "https://weasel.example"`), "upstreams[0].name: give 1 to 40"},
 		{one(`name: a`), "upstreams[0].url: give an http:// or https:// address"},
-		{one(`name: a, url: "wss://canary.example"`), "upstreams[0].url: give an http:// or https:// address"},
-		{one(`name: a, url: "canary.example"`), "upstreams[0].url: give an http:// or https:// address"},
-		{one(`name: a, url: "https://:443/canary"`), "upstreams[0].url: give an http:// or https:// address"},
-		{one(`name: a, url: "https://canary example"`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "wss://weasel.example"`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "weasel.example"`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "https://:443/weasel"`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "https://weasel example"`), "upstreams[0].url: give an http:// or https:// address"},
 		{
-			one(`name: a, url: "https://canary.example/${ABSENT}"`),
+			one(`name: a, url: "https://weasel.example/${ABSENT}"`),
 			"upstreams[0].url: the environment variable ABSENT is not set",
 		},
-		{one(`name: a, url: "https://canary.example/${SECRET"`), "upstreams[0].url: write a variable as ${NAME}"},
-		{one(`name: a, url: "https://canary.example/${MY-KEY}"`), "upstreams[0].url: write a variable as ${NAME}"},
+		{one(`name: a, url: "https://weasel.example/${SECRET"`), "upstreams[0].url: write a variable as ${NAME}"},
+		{one(`name: a, url: "https://weasel.example/${MY-KEY}"`), "upstreams[0].url: write a variable as ${NAME}"},
 		{
 			one(good + `, headers: {Authorization: "Bearer ${ABSENT}"}`),
 			"upstreams[0].headers.Authorization: the environment variable ABSENT is not set",
 		},
-		{one(good + `, headers: {"a b": canary}`), "upstreams[0].headers: a name is made of"},
-		{one(good + `, headers: {X-A: "canary\r\nX-B: canary"}`), "upstreams[0].headers.X-A: a value is one line"},
+		{one(good + `, headers: {"a b": weasel}`), "upstreams[0].headers: a name is made of"},
+		{one(good + `, headers: {X-A: "weasel\r\nX-B: weasel"}`), "upstreams[0].headers.X-A: a value is one line"},
 		{
-			one(good + `, headers: {Idempotency-Key: canary}`),
+			one(good + `, headers: {Idempotency-Key: weasel}`),
 			"upstreams[0].headers.Idempotency-Key: the gateway sets it itself",
 		},
 		{
-			one(good + `, headers: {content-type: canary}`),
+			one(good + `, headers: {content-type: weasel}`),
 			"upstreams[0].headers.content-type: the gateway sets it itself",
 		},
 		{one(good + `, max_concurrent: -1`), "upstreams[0].max_concurrent: give a whole number"},
 		{one(good + `, max_concurrent: 100001`), "upstreams[0].max_concurrent: give a whole number"},
-		{one(good + `, max_concurrent: canary`), "a value is of the wrong kind"},
+		{one(good + `, max_concurrent: weasel`), "a value is of the wrong kind"},
 		{one(`name: a, url: "https://example.org", http2: true`), "upstreams[0].http2: leave it out"},
 		{one(good + `, http2: sometimes`), "a value is of the wrong kind"},
 		{one(good + `, max_per_second: -0.5`), "upstreams[0].max_per_second: give a number"},
 		{one(good + `, max_per_second: 0.001`), "upstreams[0].max_per_second: give a number"},
 		{one(good + `, max_per_second: .nan`), "upstreams[0].max_per_second: give a number"},
 		{one(good + `, max_per_second: .inf`), "upstreams[0].max_per_second: give a number"},
-		{one(good + `, supply: canary`), "upstreams[0].supply: give public, wholesale or premium"},
+		{one(good + `, supply: weasel`), "upstreams[0].supply: give public, wholesale or premium"},
 	} {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			got, err := read(tc.text)
@@ -147,7 +147,7 @@ func TestUpstreams_BadFileNamesThePlaceAndNoCredential(t *testing.T) {
 				t.Errorf("%s\nis taken", tc.text)
 			case !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n"):
 				t.Errorf("%s\n%q, want one sentence with %q", tc.text, err, tc.want)
-			case strings.Contains(err.Error(), "canary"):
+			case strings.Contains(err.Error(), "weasel"):
 				t.Errorf("%s\n%q shows what may be a credential", tc.text, err)
 			case got.Chains != nil:
 				t.Errorf("%s\ngives upstreams beside the error", tc.text)
@@ -259,14 +259,14 @@ func TestUpstreams_CommentedExampleWithACredentialIsValid(t *testing.T) {
 		}
 		b.WriteString(line)
 	}
-	report := checkUpstreams([]byte(b.String()), func(name string) string { return "canary-" + name })
+	report := checkUpstreams([]byte(b.String()), func(name string) string { return "weasel-" + name })
 	if len(report.Mistakes) > 0 {
 		t.Fatal(report.Mistakes)
 	}
 	withCredential, withHeader := 0, 0
 	for _, c := range report.Upstreams.Chains {
 		for _, u := range c.Upstreams {
-			if strings.Contains(u.URL, "canary-") {
+			if strings.Contains(u.URL, "weasel-") {
 				withCredential++
 			}
 			withHeader += len(u.Headers)

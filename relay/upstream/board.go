@@ -35,7 +35,10 @@ func boardKey(id chain.ID) string      { return "{board}:" + string(id) }
 func generationKey(id chain.ID) string { return boardKey(id) + ":generation" }
 func cordonKey(id chain.ID) string     { return boardKey(id) + ":cordoned" }
 
-func rateKey(id chain.ID, fingerprint string) string { return boardKey(id) + ":rate:" + fingerprint }
+// rateKey is the key of an upstream's rate. Two accounts at one address have a rate each.
+func rateKey(id chain.ID, e *Endpoint) string {
+	return boardKey(id) + ":rate:" + e.fingerprint + ":" + e.Name
+}
 
 // toldKey is the key of what clients were told about a chain. A chain id that the operator changes
 // is another chain, whose heads have nothing to do with those of before.

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/chainaccess/gateway/metering/plan"
@@ -22,6 +23,7 @@ type search struct {
 	fresh  bool   // the freshest first, after an upstream lacked what was asked for
 	tried  uint64 // already asked: one bit per place in list
 	full   uint64 // at the operator's limit, one bit each
+	spent  uint64 // without budget or plan for long, one bit each
 }
 
 // choice is an endpoint with reserved limits, which must be returned.
@@ -61,7 +63,11 @@ func (c *Chain) next(s *search) (choice, bool) {
 			if trial {
 				e.health.passOver()
 			}
-			s.full |= 1 << i
+			if e.limits.Exhausted() {
+				s.spent |= 1 << i // another may do, even one that is excluded
+			} else {
+				s.full |= 1 << i
+			}
 		}
 		if s.full != 0 || s.strict {
 			break
@@ -98,6 +104,7 @@ func (c *Chain) best(s *search, resort resort, now time.Time) (place int, trial 
 	case favourite.place >= 0 && favourite.rank == best.rank && favourite.score <= clearlyBetter*best.score:
 		return favourite.place, false, found.more
 	case s.tried|s.full != 0 || resort != usableOnly || r.May != nil || found.passedOver:
+	case s.list[best.place].canary > 0: // its share is drawn for each call
 	case favourite.place < 0 && keptEndpoint != nil && keptEndpoint.lacks(r, keptEndpoint.state.Load()):
 		// The favourite only lacks this method: it stays the favourite for other methods.
 	default:
@@ -124,7 +131,7 @@ const (
 func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, kept *Endpoint) {
 	nanos, lag, supply, r := now.UnixNano(), c.toleratedLag(), supplyRank(s.r.Supply), s.r
 	for i, e := range s.list {
-		if (s.tried|s.full)&(1<<i) != 0 || e.rank > supply || e.cordoned.Load() || (r.May != nil && !r.May(e.Name)) {
+		if s.skips(i, e, supply) {
 			continue
 		}
 		if r.part != nil && !e.takes(r, now) {
@@ -147,6 +154,9 @@ func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, k
 			continue
 		}
 		rank := rankFor(r.Tier, e.rank, s.tried != 0) + against(state, h) + c.behind(e, s)
+		if e.canary > 0 {
+			rank += e.canaryRank(h, s)
+		}
 		rated := rated{i, rank, e.score(h, state, r, lag)}
 		if rated.betterThan(found.best) {
 			found.best = rated
@@ -155,6 +165,23 @@ func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, k
 			found.favourite = rated
 		}
 	}
+}
+
+// skips reports whether the endpoint at a place is out of question for the call.
+func (s *search) skips(i int, e *Endpoint, supply int) bool {
+	return (s.tried|s.full|s.spent)&(1<<i) != 0 || e.rank > supply || e.cordoned.Load() ||
+		(s.r.May != nil && !s.r.May(e.Name))
+}
+
+// canaryRank puts a canary before all others for its share of reads, and after them otherwise. The
+// share shrinks by four times the part of its calls that failed, were throttled or disagreed with
+// other upstreams, and grows again with it. Submissions go to it only when there is no other.
+func (e *Endpoint) canaryRank(h *healthSnapshot, s *search) int {
+	bad := h.errorRate + h.throttled + h.disagreed
+	if !s.write && s.tried == 0 && rand.Float64() < e.canary*(1-failureWeight*bad) { //nolint:gosec // a sample
+		return -behindRank / 2
+	}
+	return behindRank / 2
 }
 
 // behind returns the penalty of an upstream that lacks the block of a call, as far as it is known,

@@ -433,3 +433,57 @@ func TestChoose_OnlyUpstreamsThatMayBeAsked(t *testing.T) {
 		t.Errorf("chose %s of none", got)
 	}
 }
+
+// shareOfSecond returns which part of a thousand calls the second upstream is asked first.
+func (c *Chain) shareOfSecond(s search) float64 {
+	chosen := 0
+	for range 1000 {
+		try := s
+		try.list = c.endpoints
+		if to, ok := c.next(&try); ok {
+			to.limits.Release()
+			if to.Endpoint == c.endpoints[1] {
+				chosen++
+			}
+		}
+	}
+	return float64(chosen) / 1000
+}
+
+func TestCanary_GetsItsShareAndLessWhileItFails(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(noon)
+	list := []config.Upstream{
+		{Name: "old", URL: "http://127.0.0.1:1", Supply: string(plan.Public)},
+		{Name: "new", URL: "http://127.0.0.1:1", Supply: string(plan.Public), Canary: "20%"},
+	}
+	_, c := poolOf(t, clock.Now, list)
+	c.Apply(healthy(c, noon))
+	canary := &c.endpoints[1].health
+	read := search{r: &Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced}}
+	between := func(got, least, most float64, when string) {
+		t.Helper()
+		if got < least || got > most {
+			t.Errorf("%s the canary gets %.3f of the calls, want %.3f to %.3f", when, got, least, most)
+		}
+	}
+	failing := func(n int) { // never in a row
+		for range n {
+			canary.fail(1)
+			canary.succeed(1)
+		}
+		canary.newest()
+	}
+	between(c.shareOfSecond(read), 0.14, 0.26, "at first")
+	submission := read
+	submission.write = true
+	expect.Equal(t, c.shareOfSecond(submission), 0.0, "submissions")
+	canary.succeed(90)
+	failing(10) // of 110: the share is 0.2 * (1 - 4/11)
+	between(c.shareOfSecond(read), 0.07, 0.19, "while some calls fail")
+	failing(60) // of 230
+	expect.Equal(t, c.shareOfSecond(read), 0.0, "while more than a quarter fails")
+	again := read
+	again.tried = 1 // the other upstream failed
+	expect.Equal(t, c.shareOfSecond(again), 1.0, "when there is no other")
+}

@@ -32,6 +32,7 @@ type Endpoint struct {
 	family      chain.Family
 	kind        kind
 	copies      float64         // share of reads that a shadow gets a copy of
+	canary      float64         // share of reads that a canary is asked first; 0 for others
 	rank        int             // of the supply, the cheapest is 0
 	configured  config.Upstream // as in the upstreams file
 	fingerprint string          // of address and chain id
@@ -83,6 +84,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		scrub:  scrub.New(address, u.Headers),
 		health: health{now: now}, lacking: unsupported{now: now},
 		logLimit: logLimit{declared: u.MaxLogBlocks}, copies: u.ShadowShare(),
+		canary: u.CanaryShare(),
 	}
 	switch {
 	case u.Price != nil:

@@ -114,7 +114,7 @@ func (p *Pool) instrument(set *chainSet) {
 		}
 		for e := range c.all() {
 			if p.rates != nil {
-				p.rates.Add(e.limits, rateKey(id, e.fingerprint), budgetKey(id, e.Name))
+				p.rates.Add(e.limits, rateKey(id, e), budgetKey(id, e.Name))
 			}
 			if e.spending.chain == "" || e.spending.ledger != p.ledger { // calls in flight read it
 				e.spending = spending{p.ledger, string(id)}

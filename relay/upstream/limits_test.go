@@ -345,11 +345,13 @@ func TestLimits_ProvidersRefusalLowersTheRateOfAllProcesses(t *testing.T) {
 
 func TestBudget_SpentMeansNoMoreCallsUntilItIsRaised(t *testing.T) {
 	t.Parallel()
-	board, server := newBoard(t), testkit.Upstream(t)
-	list := providers(server)
+	board, server, lagging := newBoard(t), testkit.Upstream(t), testkit.Upstream(t)
+	list := providers(server, lagging)
 	list[0].Budget = &config.Budget{Units: 5, Day: 1} // of requests, as it has no price
 	p, c := poolOf(t, time.Now, list)
-	c.Apply(healthy(c, time.Now()))
+	s := healthy(c, time.Now())
+	s.Upstreams[1].Usable, s.Upstreams[1].Reason = false, ReasonLagging
+	c.Apply(s)
 	share := board.ShareRates(p, "a", slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -377,16 +379,13 @@ func TestBudget_SpentMeansNoMoreCallsUntilItIsRaised(t *testing.T) {
 		}
 		answer.Release()
 	}
-	var f *fault.Error
-	testkit.Eventually(t, testTimeout, func() bool {
-		if _, spent, _ := c.endpoints[0].limits.Budget(); spent < 5 {
-			return false
-		}
-		_, f = c.Read(deadline(t, testTimeout), request("eth_call"))
-		return f != nil
-	}, "the budget is spent")
-	expect.Equal(t, f.Reason, fault.NoUpstream)
-	expect.Contains(t, f.Message, "at its limit")
+	testkit.Eventually(t, testTimeout, c.endpoints[0].limits.Exhausted, "the budget is spent")
+	asked := server.Count("eth_call")
+	answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+	require.True(t, f == nil)
+	answer.Release()
+	expect.Equal(t, server.Count("eth_call"), asked, "calls beyond the budget")
+	expect.Equal(t, lagging.Count("eth_call"), 1, "calls of an upstream that is only behind")
 	expect.False(t, c.endpoints[0].health.newest().out)
 	all, err := board.Overview(t.Context(), p)
 	if err != nil {

@@ -97,7 +97,7 @@ func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 		for e := range c.all() {
 			snapshot := posted[id].Snapshot
 			o := Overview{
-				Chain: id, Upstream: e.Name, Kind: e.kind.String(), Supply: e.Supply, MeasuredAt: snapshot.MeasuredAt,
+				Chain: id, Upstream: e.Name, Kind: e.role(), Supply: e.Supply, MeasuredAt: snapshot.MeasuredAt,
 			}
 			s, measured := snapshot.of(e)
 			i := slices.IndexFunc(figures[id], func(f Figures) bool {
@@ -129,7 +129,7 @@ func (b *Board) quotas(ctx context.Context, p *Pool) (map[*Endpoint]quota, error
 		for id, c := range p.set.Load().chains {
 			for e := range c.all() {
 				asked[e] = quota{
-					pipe.HGet(ctx, rateKey(id, e.fingerprint), "rate"), pipe.HGet(ctx, budgetKey(id, e.Name), "spent"),
+					pipe.HGet(ctx, rateKey(id, e), "rate"), pipe.HGet(ctx, budgetKey(id, e.Name), "spent"),
 				}
 			}
 		}

@@ -213,6 +213,14 @@ func (k kind) String() string {
 	return [...]string{config.KindNode, config.KindPrivate, config.KindBundler, "shadow"}[k]
 }
 
+// role returns the upstream's kind, or that it is a canary.
+func (e *Endpoint) role() string {
+	if e.canary > 0 {
+		return "canary"
+	}
+	return e.kind.String()
+}
+
 // PrivateEndpoints returns the chain's endpoints that keep submissions out of the public mempool;
 // nil if the operator has none. Submit follows the same rules there: one endpoint, once.
 func (c *Chain) PrivateEndpoints() *Chain { return c.special[private] }

@@ -258,6 +258,7 @@ func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byt
 	if answer.Error != nil {
 		return nil, ReasonBadAnswer
 	}
+	e.limits.Answered()
 	result = slices.Clone(answer.Result)
 	if answer.Rest != nil { // a large block; maxProbeAnswer bounds it
 		rest, err := io.ReadAll(answer.Rest)

@@ -21,10 +21,11 @@ const (
 )
 
 // copyToShadows sends a copy of a read to each shadow that it falls to, once the client has its
-// answer, and compares the answers. A null is not compared: it may only mean that one of them is
-// behind.
+// answer, and compares the answers. What an upstream that is behind answers differently is not
+// compared: a null, a pending transaction, and logs up to the newest blocks.
 func (c *Chain) copyToShadows(ctx context.Context, r *Request, answer *Answer) {
-	if answer.Rest != nil || answer.LastWords || answer.IsNull() {
+	if answer.Rest != nil || answer.LastWords || answer.IsNull() || pending(r.Method, answer.Result) ||
+		r.Cover > 0 && r.Told-r.Cover < recentBlocks {
 		return
 	}
 	shadows := c.special[shadow]
@@ -73,7 +74,8 @@ func (c *Chain) copyRead(ctx context.Context, e *Endpoint, method string, body [
 			return
 		}
 		defer answer.Release()
-		if answer.Rest != nil || answer.IsNull() || v.meaning != rules.Answer {
+		if answer.Rest != nil || answer.IsNull() || v.meaning != rules.Answer ||
+			pending([]byte(method), answer.Result) {
 			return
 		}
 		if got, err := digest(c.Family, method, answer.Result, answer.Error); err == nil {

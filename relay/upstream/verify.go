@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ type ballot struct {
 	by      *Endpoint
 	voted   bool
 	sum     canonical.Digest
-	null    bool
+	null    bool // or pending
 	refused bool // with an error of the node
 	behind  bool // it was known not to have the block, so it does not lie
 	answer  *Answer
@@ -92,7 +93,9 @@ func (c *Chain) voters(r *Request) (best []*Endpoint) {
 			return best
 		}
 		s.tried |= 1 << found.best.place
-		best = append(best, s.list[found.best.place])
+		if e := s.list[found.best.place]; !e.limits.Exhausted() {
+			best = append(best, e)
+		}
 	}
 }
 
@@ -145,8 +148,9 @@ func (v *verification) vote(ctx context.Context) {
 		v.waiting = v.waiting[1:]
 		v.asked++
 		running++
-		slow.Reset(v.patience(e))
-		voting.Go(func() { results <- v.ask(ctx, e) })
+		patience := v.patience(e)
+		slow.Reset(patience)
+		voting.Go(func() { results <- v.ask(ctx, e, patience) })
 	}
 	for range v.want {
 		start()
@@ -181,14 +185,21 @@ func (v *verification) patience(e *Endpoint) time.Duration {
 	return until.Sub(now)
 }
 
-// ask has one upstream answer the call. Its panic is its failure.
-func (v *verification) ask(ctx context.Context, e *Endpoint) (b *ballot) {
+// ask has one upstream answer the call. Its panic is its failure. One that the others did not wait
+// for, after its patience was over, is slow.
+func (v *verification) ask(ctx context.Context, e *Endpoint, patience time.Duration) (b *ballot) {
 	b = &ballot{by: e, behind: e.reported.Behind(max(v.call.Block, v.call.Cover)) > 0}
 	b.memory = gathering{memory: v.call.Memory, maxBytes: min(v.call.MaxAnswer, maxSplitBytes), tooMany: v.tooManyBytes}
 	b.body.of = &b.memory
 	defer func() {
 		if p := recover(); p != nil {
 			b.fault = fault.New(fault.UpstreamFailed, "").Wrap(v.panicked(e, p, v.call.Heavy))
+		}
+	}()
+	started := v.now()
+	defer func() {
+		if took := v.now().Sub(started); !b.voted && took >= patience && errors.Is(ctx.Err(), context.Canceled) {
+			e.observe(observation{slow: true, took: took, heavy: v.call.Heavy})
 		}
 	}()
 	r := v.call
@@ -227,7 +238,7 @@ func (b *ballot) cast(v *verification) *fault.Error {
 		a.Release()
 		b.answer = nil
 	default:
-		b.null = a.IsNull()
+		b.null = a.IsNull() || pending(v.call.Method, a.Result)
 		b.sum, err = canonical.Result(v.Family, string(v.call.Method), a.Result)
 	}
 	if err != nil {
@@ -235,6 +246,16 @@ func (b *ballot) cast(v *verification) *fault.Error {
 	}
 	b.voted = true
 	return nil
+}
+
+// pending reports whether a result is a transaction without a block. An upstream that has not heard
+// of the block yet, or has, tells no lie.
+func pending(method, result []byte) bool {
+	if !bytes.HasPrefix(method, []byte("eth_getTransactionBy")) {
+		return false
+	}
+	var tx struct{ BlockHash *string }
+	return json.Unmarshal(result, &tx) == nil && tx.BlockHash == nil
 }
 
 func (v *verification) tooManyBytes() *fault.Error {
@@ -279,7 +300,7 @@ func (v *verification) majority() (most []*ballot) {
 // upstream does not have an object, is behind, or refuses is no lie, and where most say so, nobody
 // is judged.
 func (v *verification) judge(won []*ballot) {
-	if won[0].null {
+	if won[0].null || won[0].refused {
 		return
 	}
 	for _, b := range v.ballots {

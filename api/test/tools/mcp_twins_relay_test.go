@@ -37,10 +37,10 @@ func (p pair) onTier(tier string) pair {
 	return p
 }
 
-// with adds an option on both sides.
-func (p pair) with(header, argument, value string) pair {
+// with adds an option on both sides. argument is its member of the arguments in JSON.
+func (p pair) with(header, value, argument string) pair {
 	p.headers = []string{header, value}
-	p.args = p.args[:len(p.args)-1] + fmt.Sprintf(`,%q:%q}`, argument, value)
+	p.args = p.args[:len(p.args)-1] + "," + argument + "}"
 	return p
 }
 
@@ -81,10 +81,13 @@ func relayPairs() []pair {
 		relayed("a submission on Solana that the node refuses", chain.SolanaMainnet, "sendTransaction",
 			`["AQ==",{"encoding":"base64"}]`),
 		relayed("a private submission without an endpoint for it", eth, "eth_sendRawTransaction", `["0x02f86b010780"]`).
-			with("X-Route-Submission", "submission", "private").refused(-32602),
+			with("X-Route-Submission", "private", `"submission":"private"`).refused(-32602),
 		relayed("a public submission", eth, "eth_sendRawTransaction", `["0x02f86b010781"]`).
-			with("X-Route-Submission", "submission", "public"),
-		read.with("X-Route-Consistency", "consistency", "head"),
+			with("X-Route-Submission", "public", `"submission":"public"`),
+		read.with("X-Route-Consistency", "head", `"consistency":"head"`),
+		relayed("a verified read", eth, "eth_getCode", `["0x01","latest"]`).with("X-Route-Verify", "2", `"verify":2`),
+		relayed("a read that cannot be verified", eth, "eth_gasPrice", `[]`).
+			with("X-Route-Verify", "3", `"verify":3`).refused(-32602),
 		relayed("an unknown chain", "bitcoin", "eth_call", `[]`).refused(-32600),
 		relayed("an unknown chain without a key", "bitcoin", "eth_call", `[]`).by(anonymous).refused(-32001),
 		relayed("an unknown method", eth, "eth_nothing", `[]`).refused(-32601),

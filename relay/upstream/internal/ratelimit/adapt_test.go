@@ -33,8 +33,8 @@ func (a *account) after(pause time.Duration, process string, o Offer) Grant {
 	a.t.Helper()
 	a.passed += pause
 	a.server.SetClock(a.t, a.passed)
-	o.Key, o.Rate = key, a.declared
-	grants, err := a.exchange(a.t.Context(), process, []Offer{o})
+	o.Key, o.Holder, o.Rate = key, process, a.declared
+	grants, err := a.exchange(a.t.Context(), []Offer{o})
 	if err != nil {
 		a.t.Fatal(err)
 	}

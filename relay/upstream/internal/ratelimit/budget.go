@@ -51,6 +51,7 @@ func PeriodOf(b config.Budget, now time.Time) time.Time {
 // Account is what a process brings to an exchange about one budget.
 type Account struct {
 	Key       string
+	Holder    string // whose total it is; unique among all processes
 	Period    string // its first day, as 2026-11-01
 	Units     int64  // of the budget
 	Total     int64  // units that the process spent since its start
@@ -65,7 +66,7 @@ type Statement struct {
 }
 
 // Books makes accounts and returns a statement for each.
-type Books func(ctx context.Context, process string, accounts []Account) ([]Statement, error)
+type Books func(ctx context.Context, accounts []Account) ([]Statement, error)
 
 //go:embed spend_budget.lua
 var spendSource string
@@ -76,12 +77,12 @@ var errStatement = errors.New("add to budgets: the reply cannot be read")
 
 // RedisBooks keeps budgets in Redis. All keys have the same hash tag.
 func RedisBooks(rdb redis.UniversalClient) Books {
-	return func(ctx context.Context, process string, accounts []Account) ([]Statement, error) {
+	return func(ctx context.Context, accounts []Account) ([]Statement, error) {
 		keys := make([]string, len(accounts))
-		args := []any{process}
+		args := make([]any, 0, 6*len(accounts))
 		for i, a := range accounts {
 			keys[i] = a.Key
-			args = append(args, a.Period, a.Units, a.Total, a.Confirmed, a.Found)
+			args = append(args, a.Holder, a.Period, a.Units, a.Total, a.Confirmed, a.Found)
 		}
 		reply, err := spendScript.Run(ctx, rdb, keys, args...).Slice()
 		if err != nil {
@@ -112,15 +113,15 @@ func (s *Sharer) spendBudgets(ctx context.Context, current []*Limits) {
 		if b := l.budget; b != nil && l.lease.shared.Load() {
 			budgets = append(budgets, l)
 			accounts = append(accounts, Account{
-				l.budgetKey, PeriodOf(b.Budget, now).Format(time.DateOnly), b.Units, b.total.Load(), b.confirmed,
-				b.found.Load(),
+				l.budgetKey, l.holder(s.process), PeriodOf(b.Budget, now).Format(time.DateOnly), b.Units,
+				b.total.Load(), b.confirmed, b.found.Load(),
 			})
 		}
 	}
 	if len(accounts) == 0 {
 		return
 	}
-	statements, err := s.books(ctx, s.process, accounts)
+	statements, err := s.books(ctx, accounts)
 	if err != nil {
 		return // the next exchange brings it, once
 	}

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/expect"
 )
 
 func TestPeriodOf_BeginsOnADayOfTheMonth(t *testing.T) {
@@ -61,8 +63,8 @@ func TestBudget_AddsUpProcessesOnce(t *testing.T) {
 		{"a clock that is behind", "a", "2026-11-01", 210, 208, -1, 9, 0},
 		{"and the next warning", "b", "2026-12-01", 1600, 700, -1, 909, 80},
 	} {
-		got, err := books(t.Context(), step.process, []Account{
-			{"{board}:eth_mainnet:budget:a", step.period, 1000, step.total, step.confirmed, step.found},
+		got, err := books(t.Context(), []Account{
+			{"{board}:eth_mainnet:budget:a", step.process, step.period, 1000, step.total, step.confirmed, step.found},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -71,4 +73,25 @@ func TestBudget_AddsUpProcessesOnce(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}
 	}
+}
+
+// After a reload, the old limits of an upstream and its new ones spend for a while.
+func TestBudget_TwoLimitsOfOneProcessAddUp(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{Addr: testkit.Redis(t).Addr})
+	t.Cleanup(func() { _ = rdb.Close() })
+	s := NewSharer(Redis(rdb), RedisBooks(rdb), "a", time.Now, slog.New(slog.DiscardHandler))
+	var both []*Limits
+	for _, units := range []int64{100, 3} {
+		l := New(config.Upstream{Budget: &config.Budget{Units: 1000, Day: 1}})
+		s.Add(l, "{board}:eth_mainnet:rate:a", "{board}:eth_mainnet:budget:a")
+		l.Recover(0)
+		l.Spend(units)
+		both = append(both, l)
+	}
+	for range 5 {
+		s.spendBudgets(t.Context(), both)
+	}
+	_, spent, _ := both[0].Budget()
+	expect.Equal(t, spent, 103)
 }

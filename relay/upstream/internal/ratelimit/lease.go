@@ -122,6 +122,19 @@ func (l *lease) offer(now time.Time) Offer {
 	}
 }
 
+// keep takes back what an exchange that failed was to tell the others.
+func (l *lease) keep(o *Offer) {
+	switch {
+	case o.Refused == usedUp:
+		l.usedUp.Store(true)
+	case o.Refused >= 0:
+		l.refused.CompareAndSwap(0, o.Refused+1)
+	}
+	if o.Answered {
+		l.answered.Store(true)
+	}
+}
+
 // drop discards tokens, but not a debt.
 func (l *lease) drop() {
 	for n := l.tokens.Load(); n > 0; n = l.tokens.Load() {

@@ -4,6 +4,7 @@ package ratelimit
 import (
 	"context"
 	"math"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,14 +23,26 @@ type Limits struct {
 	pace          *pace // of this process alone; nil for no rate limit
 	lease         lease
 	budget        *budget             // nil for none
+	instance      int64               // numbers the limits of this process
 	key           string              // of the rate in Redis, set by the Sharer
 	budgetKey     string              // of the budget
 	Metrics       *telemetry.Upstream // set before the first call; nil counts nothing
 }
 
+// instances counts Limits. After a reload, an upstream's old ones and its new ones spend for a
+// while under the same keys, each under a name of its own.
+var instances atomic.Int64
+
+func (l *Limits) holder(process string) string {
+	return process + ":" + strconv.FormatInt(l.instance, 10)
+}
+
 // New returns the limits of an upstream.
 func New(u config.Upstream) *Limits {
-	l := &Limits{maxConcurrent: int64(u.MaxConcurrent), perSecond: u.MaxPerSecond, budget: newBudget(u.Budget)}
+	l := &Limits{
+		maxConcurrent: int64(u.MaxConcurrent), perSecond: u.MaxPerSecond, budget: newBudget(u.Budget),
+		instance: instances.Add(1),
+	}
 	if u.MaxPerSecond > 0 {
 		l.pace = newPace(u.MaxPerSecond)
 	}
@@ -39,7 +52,7 @@ func New(u config.Upstream) *Limits {
 // Take reserves room for one call, and reports whether there was some. After true the caller must
 // call Release.
 func (l *Limits) Take(now time.Time) bool {
-	if l.budget != nil && l.budget.usedUp.Load() {
+	if l.spentBudget() {
 		l.Metrics.Limited(telemetry.BudgetLimit)
 		return false
 	}
@@ -54,6 +67,12 @@ func (l *Limits) Take(now time.Time) bool {
 	}
 	return true
 }
+
+func (l *Limits) spentBudget() bool { return l.budget != nil && l.budget.usedUp.Load() }
+
+// Exhausted reports whether the upstream gets no calls for long, because its budget is spent or the
+// provider's plan is used up. Waiting a moment does not help then.
+func (l *Limits) Exhausted() bool { return l.lease.closed.Load() || l.spentBudget() }
 
 // retryLease is how long a probe waits before it looks for a token of the shared rate again.
 const retryLease = 50 * time.Millisecond
@@ -140,8 +159,12 @@ func (l *Limits) Release() {
 const probePatience = 500 * time.Millisecond
 
 // WaitToProbe counts a probe against the rate limit, after at most probePatience. Probes do not
-// count against the concurrency limit.
+// count against the concurrency limit. While the provider's plan is used up, probes take no token:
+// the few that there are belong to calls.
 func (l *Limits) WaitToProbe(ctx context.Context, now func() time.Time) {
+	if l.lease.closed.Load() {
+		return
+	}
 	for left := probePatience; ; {
 		wait := l.spend(now())
 		if wait == 0 {

@@ -23,6 +23,7 @@ const (
 // Offer is what a process brings to an exchange about one upstream.
 type Offer struct {
 	Key      string
+	Holder   string  // whose tokens they are; unique among all processes
 	Rate     float64 // declared calls a second of all processes; 0 for none
 	Held     int64   // tokens; negative if some were spent in advance
 	Demand   float64 // calls a second that it was asked for
@@ -43,7 +44,7 @@ type Grant struct {
 const usedUp = -2
 
 // Exchange makes offers and returns a grant for each.
-type Exchange func(ctx context.Context, process string, offers []Offer) ([]Grant, error)
+type Exchange func(ctx context.Context, offers []Offer) ([]Grant, error)
 
 //go:embed share_rate.lua
 var shareSource string
@@ -54,12 +55,12 @@ var errReply = errors.New("share rates: the reply cannot be read")
 
 // Redis returns an exchange through Redis. All keys have the same hash tag.
 func Redis(rdb redis.UniversalClient) Exchange {
-	return func(ctx context.Context, process string, offers []Offer) ([]Grant, error) {
+	return func(ctx context.Context, offers []Offer) ([]Grant, error) {
 		keys := make([]string, len(offers))
-		args := []any{process, leaseTime.Microseconds(), presence.Microseconds()}
+		args := []any{leaseTime.Microseconds(), presence.Microseconds()}
 		for i, o := range offers {
 			keys[i] = o.Key
-			args = append(args, number(o.Rate), o.Held, number(o.Demand), o.Hungry, o.Refused, o.Answered)
+			args = append(args, o.Holder, number(o.Rate), o.Held, number(o.Demand), o.Hungry, o.Refused, o.Answered)
 		}
 		reply, err := shareScript.Run(ctx, rdb, keys, args...).Int64Slice()
 		if err != nil {
@@ -152,16 +153,17 @@ func (s *Sharer) shareRates(ctx context.Context, current []*Limits) {
 	for _, l := range current {
 		if l.lease.shared.Load() && !l.lease.idles(began) {
 			offer := l.lease.offer(began)
-			offer.Key, offer.Rate = l.key, l.perSecond
+			offer.Key, offer.Holder, offer.Rate = l.key, l.holder(s.process), l.perSecond
 			offers, shared = append(offers, offer), append(shared, l)
 		}
 	}
 	if len(offers) == 0 {
 		return
 	}
-	grants, err := s.exchange(ctx, s.process, offers)
+	grants, err := s.exchange(ctx, offers)
 	for i, l := range shared {
 		if err != nil {
+			l.lease.keep(&offers[i])
 			l.lease.earn(s.now())
 		} else {
 			l.lease.adopt(began, grants[i])

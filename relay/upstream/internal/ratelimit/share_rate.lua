@@ -8,10 +8,9 @@
 -- KEYS  {board}:<chain>:rate:<upstream>, each a hash: level (tokens that nobody holds), at (time of that level), rate (in
 --       force, if lowered), lowered, hold, closed (times; the last is when the provider said that its plan is used up, 0
 --       if it is not), and by process "held demand seen"; times are microseconds
--- ARGV  1 process    its name
---       2 lease      microseconds
---       3 presence   microseconds for which a process that is not heard of counts as one
---       and for each key: rate (declared calls a second, 0 for none), held (tokens of the process, negative if it spent
+-- ARGV  1 lease      microseconds
+--       2 presence   microseconds for which a process that is not heard of counts as one
+--       and for each key: process (its name), rate (declared calls a second, 0 for none), held (tokens of the process, negative if it spent
 --       some in advance), demand (calls a second that it was asked for), hungry (1 if it refused one), refused
 --       (milliseconds that the provider asked to wait when it refused one for its rate, -1 if it refused none, -2 if it
 --       said that the plan is used up), answered (1 if it answered one)
@@ -31,11 +30,12 @@ local TRIAL = 60000000 -- microseconds between two calls to a provider whose pla
 local IDLE = 0.05 -- share of the rate that is divided among all, so that a first call finds a token
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local process, lease, presence = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local lease, presence = tonumber(ARGV[1]), tonumber(ARGV[2])
 local reply = {}
 
 for i, key in ipairs(KEYS) do
-  local arg = 6 * i - 2
+  local arg = 7 * i - 3
+  local process = ARGV[arg - 1]
   local declared, held, demand = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2])
   local hungry, refused, answered = ARGV[arg + 3] == '1', tonumber(ARGV[arg + 4]), ARGV[arg + 5] == '1'
   local state = { level = 1, at = now, rate = declared, lowered = 0, hold = 0, closed = 0 }
@@ -59,6 +59,9 @@ for i, key in ipairs(KEYS) do
   for name, value in pairs(holders) do
     local h, d, seen = string.match(value, '^(%S+) (%S+) (%S+)$')
     local age = math.max(0, now - tonumber(seen))
+    if tonumber(seen) - now > presence then -- this server's clock was set back
+      age = presence
+    end
     if age < lease then
       out = out + tonumber(h)
     end

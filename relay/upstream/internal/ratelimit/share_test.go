@@ -35,7 +35,7 @@ type holder struct {
 
 var errDown = errors.New("redis is down")
 
-func (b *bucket) exchange(_ context.Context, process string, offers []Offer) ([]Grant, error) {
+func (b *bucket) exchange(_ context.Context, offers []Offer) ([]Grant, error) {
 	time.Sleep(b.latency())
 	defer func() { time.Sleep(b.latency()) }()
 	b.mu.Lock()
@@ -44,6 +44,7 @@ func (b *bucket) exchange(_ context.Context, process string, offers []Offer) ([]
 		return nil, errDown
 	}
 	o, now := offers[0], time.Now()
+	process := o.Holder
 	room := max(1, o.Rate*leaseTime.Seconds())
 	if b.at.IsZero() {
 		b.level, b.at = 1, now

@@ -2,19 +2,18 @@
 --
 -- KEYS  {board}:<chain>:budget:<upstream>, each a hash: period (its first day), spent (units), told (percent of the last
 --       warning), and by process its units that are in spent
--- ARGV  1 process    its name
---       and for each key: period, as 2026-11-01; units of the budget; units that the process spent since its start; those
+-- ARGV  for each key: process (its name); period, as 2026-11-01; units of the budget; units that the process spent since its start; those
 --       of them whose addition it knows of; units that PostgreSQL has for the period, -1 if it was not asked
 --
 -- Returns for each key: spent, -1 if it is not known and PostgreSQL must be asked; percent that the process is to warn of,
 --         0 for none
 
 local LASTS = 62 * 86400 -- seconds after which a budget that nobody spends is forgotten
-local process = ARGV[1]
 local reply = {}
 
 for i, key in ipairs(KEYS) do
-  local arg = 5 * i - 3
+  local arg = 6 * i - 4
+  local process = ARGV[arg - 1]
   local period, units, total = ARGV[arg], tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2])
   local known = redis.call('HMGET', key, 'period', 'spent', 'told', process)
   local spent, told = tonumber(known[2]), tonumber(known[3] or '0')

@@ -86,6 +86,18 @@ func TestReadVerified_AsksAnotherWhereOneFails(t *testing.T) {
 	}
 }
 
+// That two nodes have pruned the state is not what clients asked for two opinions about.
+func TestReadVerified_NodesWithoutTheStateHaveNoVote(t *testing.T) {
+	t.Parallel()
+	c, servers := voters(t, 3)
+	for _, u := range servers[:2] {
+		u.Default(testkit.Error(-32000, "missing trie node 5f00 (path )"))
+	}
+	got := readVerified(t, c, upstreamtest.Call("eth_call"), 2)
+	require.True(t, got.fault != nil)
+	expect.Equal(t, got.fault.Reason, fault.UpstreamFailed)
+}
+
 func TestReadVerified_AnUpstreamThatIsBehindIsNoLiar(t *testing.T) {
 	t.Parallel()
 	c, servers := voters(t, 3)
