@@ -176,7 +176,7 @@ func (c *conformance) evmSamples() catalogSamples {
 	f.logs(c, add)
 	for _, method := range []string{
 		"eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_baseFee", "eth_syncing",
-		"eth_config", "eth_capabilities",
+		"eth_config", "eth_capabilities", "txpool_status", "txpool_content", "txpool_inspect",
 	} {
 		all = append(all, sample{method: method, params: "[]", moving: true})
 	}
@@ -184,6 +184,7 @@ func (c *conformance) evmSamples() catalogSamples {
 		all = append(all, sample{method: "eth_getBlockByNumber", params: l, moving: true})
 	}
 	all = append(all, sample{method: "eth_getTransactionCount", params: list(f.sender, "pending"), moving: true},
+		sample{method: "txpool_contentFrom", params: list(f.sender), moving: true},
 		sample{method: "eth_feeHistory", params: `["0x14","latest",[10,50,90]]`, moving: true},
 		sample{method: "eth_getLogs", params: `[{"fromBlock":"latest"}]`, moving: true},
 		sample{method: "eth_getBlockReceipts", params: `["latest"]`, moving: true})
@@ -270,10 +271,6 @@ func (f *evmFacts) heavy(c *conformance, add adder) {
 		add("debug_getRawReceipts", list(at))
 	}
 	add("debug_getRawTransaction", list(f.store.TxHash), list(nowhere))
-	add("txpool_status", `[]`)
-	add("txpool_content", `[]`)
-	add("txpool_contentFrom", list(f.sender))
-	add("txpool_inspect", `[]`)
 	add("debug_storageRangeAt", list(f.hash, 0, f.contract, "0x00", 10))
 	for _, config := range []any{
 		map[string]any{},
